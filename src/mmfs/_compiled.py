@@ -1,0 +1,337 @@
+"""Every compiled loop of the package.
+
+They live in one file because Numba's on-disk cache does not notice an edit in another file.
+All are serial, release the GIL and never raise; callers hand them blocks of work short enough
+for Ctrl-C, and threads for speed.
+
+Symbols: X has M rows and N columns; x_j is a stored column with mean mu_j and scale 1/inverse_j,
+f_j = (x_j - mu_j) * inverse_j its standardised form; u_j (row j of U) is the direction a column
+points to among the q outputs of the target (+1 or -1 when q = 1, always 1 for the linear kernel).
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numba.extending import overload
+
+# Leaf dot products may be summed in any order; NaN and inf keep their meaning.
+REORDER = {"reassoc", "contract", "nsz"}
+
+
+# --- passes over sparse columns ---------------------------------------------------------------
+
+
+@njit(cache=True, nogil=True)
+def _standardise(n_rows, stored, shift, total, squares, center):
+    """Mean and inverse scale of a column from the sums of (x - shift) over its stored entries.
+
+    `shift` is one of the column's own values, so the subtraction loses at most a factor M. The
+    inverse is 0 for a constant column and NaN for one that holds NaN, infinity or overflows.
+    """
+    absent = n_rows - stored
+    total -= absent * shift
+    squares += absent * shift * shift
+    if center:
+        mean = shift + total / n_rows
+        spread = squares - total * total / n_rows
+        noise = 1e-24 * (spread + n_rows * mean * mean)
+    else:
+        mean, spread, noise = 0.0, squares, 0.0
+    if not np.isfinite(spread):
+        return mean, np.nan
+    return mean, 1.0 / np.sqrt(spread) if spread > noise else 0.0
+
+
+@njit(cache=True, nogil=True)
+def csc_moments(indptr, indices, data, V, center, start, stop, mean, inverse, products):
+    """mean, inverse scale and F'V of columns start..stop; V has zero column sums.
+
+    Returns False when a column's row numbers are not strictly increasing and in range.
+    """
+    n_rows, q = V.shape
+    sums = np.empty(q)
+    canonical = True
+    for j in range(start, stop):
+        first, last = indptr[j], indptr[j + 1]
+        shift = float(data[first]) if center and first < last else 0.0
+        total, squares, previous = 0.0, 0.0, -1
+        sums[:] = 0.0
+        for k in range(first, last):
+            i = indices[k]
+            if i <= previous or i >= n_rows:
+                canonical = False
+                break
+            previous = i
+            x = float(data[k])
+            total += x - shift
+            squares += (x - shift) * (x - shift)
+            for c in range(q):
+                sums[c] += x * V[i, c]
+        mean[j], inverse[j] = _standardise(
+            n_rows, last - first, shift, total, squares, center
+        )
+        for c in range(q):
+            products[j, c] = sums[c] * inverse[j]
+    return canonical
+
+
+@njit(cache=True, nogil=True, fastmath=REORDER)
+def csc_dots(indptr, indices, data, v, start, stop, out):
+    """out_j = x_j'v for columns start..stop and one vector v."""
+    for j in range(start, stop):
+        dot = 0.0
+        for k in range(indptr[j], indptr[j + 1]):
+            dot += float(data[k]) * v[indices[k]]
+        out[j] = dot
+
+
+@njit(cache=True, nogil=True)
+def csc_products(indptr, indices, data, V, start, stop, out):
+    """out_j = V'x_j for columns start..stop and several vectors, the columns of V."""
+    q = V.shape[1]
+    for j in range(start, stop):
+        for c in range(q):
+            out[j, c] = 0.0
+        for k in range(indptr[j], indptr[j + 1]):
+            x, i = float(data[k]), indices[k]
+            for c in range(q):
+                out[j, c] += x * V[i, c]
+
+
+@njit(cache=True, nogil=True)
+def csc_states(indptr, indices, data, low, high, labels, sizes, start, stop, counts):
+    """counts[j, state, label] of columns start..stop; state 0: x < low, 2: x > high, else 1."""
+    for j in range(start, stop):
+        absent = 0 if low[j] > 0.0 else (2 if high[j] < 0.0 else 1)
+        for c in range(len(sizes)):
+            counts[j, 0, c] = counts[j, 1, c] = counts[j, 2, c] = 0
+            counts[j, absent, c] = sizes[c]
+        for k in range(indptr[j], indptr[j + 1]):
+            x, c = data[k], labels[indices[k]]
+            counts[j, absent, c] -= 1
+            counts[j, 0 if x < low[j] else (2 if x > high[j] else 1), c] += 1
+
+
+# --- the same passes over sparse rows: accumulate, never transpose -----------------------------
+
+
+@njit(cache=True, nogil=True)
+def csr_accumulate(indptr, indices, data, V, center, start, stop, sums):
+    """Add rows start..stop to sums[j] = (shift, stored, sum, squares, x_j'V ...).
+
+    Returns False when a row's column numbers are not strictly increasing and in range.
+    """
+    n_columns = sums.shape[0]
+    q = V.shape[1]
+    for i in range(start, stop):
+        previous = -1
+        for k in range(indptr[i], indptr[i + 1]):
+            j = indices[k]
+            if j <= previous or j >= n_columns:
+                return False
+            previous = j
+            x = float(data[k])
+            if center and sums[j, 1] == 0.0:
+                sums[j, 0] = x
+            shifted = x - sums[j, 0]
+            sums[j, 1] += 1.0
+            sums[j, 2] += shifted
+            sums[j, 3] += shifted * shifted
+            for c in range(q):
+                sums[j, 4 + c] += x * V[i, c]
+    return True
+
+
+@njit(cache=True, nogil=True)
+def csr_moments(sums, n_rows, center, mean, inverse, products):
+    """mean, inverse scale and F'V from what `csr_accumulate` gathered."""
+    for j in range(sums.shape[0]):
+        mean[j], inverse[j] = _standardise(
+            n_rows, sums[j, 1], sums[j, 0], sums[j, 2], sums[j, 3], center
+        )
+        for c in range(products.shape[1]):
+            products[j, c] = sums[j, 4 + c] * inverse[j]
+
+
+@njit(cache=True, nogil=True)
+def csr_products(indptr, indices, data, V, start, stop, out):
+    """out_j += V'x_j over rows start..stop."""
+    q = V.shape[1]
+    for i in range(start, stop):
+        for k in range(indptr[i], indptr[i + 1]):
+            x, j = float(data[k]), indices[k]
+            for c in range(q):
+                out[j, c] += x * V[i, c]
+
+
+@njit(cache=True, nogil=True)
+def csr_states(indptr, indices, data, low, high, labels, start, stop, counts):
+    """Move the stored entries of rows start..stop out of the state that zeros are in.
+
+    `counts[j, state, label]` starts with every entry counted as zero.
+    """
+    for i in range(start, stop):
+        c = labels[i]
+        for k in range(indptr[i], indptr[i + 1]):
+            x, j = data[k], indices[k]
+            absent = 0 if low[j] > 0.0 else (2 if high[j] < 0.0 else 1)
+            counts[j, absent, c] -= 1
+            counts[j, 0 if x < low[j] else (2 if x > high[j] else 1), c] += 1
+
+
+# --- dual coordinate descent -------------------------------------------------------------------
+#
+#   min over 0 <= alpha <= C of  1/2 alpha'Q alpha + (gamma/2) s^2 - r'alpha,   s = 1'alpha
+#
+# Only box constraints, hence one coordinate at a time (Hsieh et al. 2008, with its shrinking).
+# The loop is written once; where (Q alpha)_j comes from depends on what X is:
+#   Gram     state[:, 0] = Q alpha itself, O(n) per changed coordinate
+#   Csc      state = sum_j alpha_j inverse_j x_j u_j'  (M x q, not centred) and its column sums,
+#   Dense    O(nnz_j) per coordinate: f_j'w = (x_j'state - mu_j sums) inverse_j
+
+
+class Gram(NamedTuple):
+    Q: np.ndarray
+
+
+class Csc(NamedTuple):
+    indptr: np.ndarray
+    indices: np.ndarray
+    data: np.ndarray
+    mean: np.ndarray
+    inverse: np.ndarray
+    U: np.ndarray
+
+
+class Dense(NamedTuple):
+    columns: np.ndarray  # N x M: one column of the data per row
+    mean: np.ndarray
+    inverse: np.ndarray
+    U: np.ndarray
+
+
+def _gram_dot(X, j, state, sums):
+    return state[j, 0]
+
+
+def _csc_dot(X, j, state, sums):
+    dot = 0.0
+    for c in range(state.shape[1]):
+        part = -X.mean[j] * sums[c]
+        for k in range(X.indptr[j], X.indptr[j + 1]):
+            part += X.data[k] * state[X.indices[k], c]
+        dot += part * X.U[j, c]
+    return dot * X.inverse[j]
+
+
+def _dense_dot(X, j, state, sums):
+    dot = 0.0
+    for c in range(state.shape[1]):
+        part = -X.mean[j] * sums[c]
+        for i in range(state.shape[0]):
+            part += X.columns[j, i] * state[i, c]
+        dot += part * X.U[j, c]
+    return dot * X.inverse[j]
+
+
+def _gram_add(X, j, step, state, sums):
+    for i in range(state.shape[0]):
+        state[i, 0] += step * X.Q[j, i]
+
+
+def _csc_add(X, j, step, state, sums):
+    for c in range(state.shape[1]):
+        weight = step * X.inverse[j] * X.U[j, c]
+        sums[c] += weight * X.mean[j] * state.shape[0]
+        for k in range(X.indptr[j], X.indptr[j + 1]):
+            state[X.indices[k], c] += weight * X.data[k]
+
+
+def _dense_add(X, j, step, state, sums):
+    for c in range(state.shape[1]):
+        weight = step * X.inverse[j] * X.U[j, c]
+        sums[c] += weight * X.mean[j] * state.shape[0]
+        for i in range(state.shape[0]):
+            state[i, c] += weight * X.columns[j, i]
+
+
+_DOT = {Gram: _gram_dot, Csc: _csc_dot, Dense: _dense_dot}
+_ADD = {Gram: _gram_add, Csc: _csc_add, Dense: _dense_add}
+
+
+def _dot(X, j, state, sums):
+    """(Q alpha)_j."""
+    return _DOT[type(X)](X, j, state, sums)
+
+
+def _add(X, j, step, state, sums):
+    """Bring `state` up to date after alpha_j changed by `step`."""
+    _ADD[type(X)](X, j, step, state, sums)
+
+
+@overload(_dot, inline="always")
+def _dot_for(X, j, state, sums):
+    return _DOT[X.instance_class]
+
+
+@overload(_add, inline="always")
+def _add_for(X, j, step, state, sums):
+    return _ADD[X.instance_class]
+
+
+@njit(cache=True, nogil=True)
+def _shuffle(items, n, seed):
+    """Fisher-Yates on items[:n] by a xorshift generator; `seed` (uint64, not 0) is updated."""
+    x = seed[0]
+    for k in range(n - 1, 0, -1):
+        x ^= x << np.uint64(13)
+        x ^= x >> np.uint64(7)
+        x ^= x << np.uint64(17)
+        other = np.int64(x % np.uint64(k + 1))
+        items[k], items[other] = items[other], items[k]
+    seed[0] = x
+
+
+@njit(cache=True, nogil=True)
+def dcd(X, r, diagonal, gamma, C, alpha, state, sums, active, shrink, seed, eps, max_passes):
+    """Up to `max_passes` passes in place; returns (passes done, converged).
+
+    `active` is a permutation of the columns to optimise; `shrink` = (number still active, upper,
+    lower, s) carries the shrinking and s = 1'alpha from call to call. Converged means that the
+    projected gradient over *all* columns, not only the active ones, spans at most eps.
+    """
+    n = len(active)
+    n_active, upper, lower, s = int(shrink[0]), shrink[1], shrink[2], shrink[3]
+    converged = False
+    passes = 0
+    while passes < max_passes and not converged:
+        passes += 1
+        _shuffle(active, n_active, seed)
+        highest, lowest = 0.0, 0.0
+        k = 0
+        while k < n_active:
+            j = active[k]
+            a = alpha[j]
+            G = _dot(X, j, state, sums) + gamma * s - r[j]
+            if (a <= 0.0 and G > upper) or (a >= C and G < lower):
+                n_active -= 1
+                active[k], active[n_active] = active[n_active], j
+                continue
+            k += 1
+            projected = min(G, 0.0) if a <= 0.0 else (max(G, 0.0) if a >= C else G)
+            highest, lowest = max(highest, projected), min(lowest, projected)
+            if projected != 0.0:
+                alpha[j] = min(max(a - G / diagonal[j], 0.0), C)
+                step = alpha[j] - a
+                if step != 0.0:
+                    s += step
+                    _add(X, j, step, state, sums)
+        if highest - lowest <= eps:
+            converged = n_active == n
+            n_active, upper, lower = n, np.inf, -np.inf
+        else:
+            upper = highest if highest > 0.0 else np.inf
+            lower = lowest if lowest < 0.0 else -np.inf
+    shrink[0], shrink[1], shrink[2], shrink[3] = n_active, upper, lower, s
+    return passes, converged

@@ -1,0 +1,118 @@
+"""A NumPy array of any order and real type, worked on tile by tile in double precision."""
+
+from collections.abc import Iterator
+from typing import Self
+
+import numpy as np
+
+from mmfs.columns.base import TILE, Array, Columns
+
+
+class DenseColumns(Columns):
+    """Nothing larger than a tile is ever copied or converted."""
+
+    def _column_tiles(self) -> list[tuple[slice]]:
+        """Column ranges: as wide as memory order likes, as narrow as leaves something to share."""
+        n_rows, n_columns = self.shape
+        width = 2048 if self.X.flags.c_contiguous else max(1, TILE // n_rows)
+        return [(slice(a, min(a + width, n_columns)),) for a in range(0, n_columns, width)]
+
+    def _tiles(self, columns: slice, origin: Array) -> Iterator[tuple[slice, Array]]:
+        """Row ranges and X[rows, columns] - origin[columns]."""
+        height = max(1, TILE // (columns.stop - columns.start))
+        for a in range(0, self.shape[0], height):
+            rows = slice(a, a + height)
+            yield rows, np.subtract(self.X[rows, columns], origin[columns], dtype=np.float64)
+
+    def moments(self, V: Array) -> Array:
+        n_rows, n_columns = self.shape
+        self.n_passes += 1
+        self.mean, self.inverse = np.zeros(n_columns), np.empty(n_columns)
+        products = np.zeros((n_columns, V.shape[1]))
+        # One of the column's own values as origin: one pass, and no cancellation to speak of.
+        origin = self.X[0].astype(np.float64) if self.center else self.mean
+
+        def work(columns: slice) -> None:
+            total, squares = np.zeros((2, columns.stop - columns.start))
+            for rows, tile in self._tiles(columns, origin):
+                total += tile.sum(axis=0)
+                squares += np.einsum("ij,ij->j", tile, tile)
+                products[columns] += tile.T @ V[rows]
+            noise = np.zeros_like(total)
+            if self.center:
+                self.mean[columns] = origin[columns] + total / n_rows
+                squares -= total**2 / n_rows
+                noise = 1e-24 * (squares + n_rows * self.mean[columns] ** 2)
+            inverse = self.inverse[columns]
+            inverse[:] = np.where(np.isfinite(squares), 0.0, np.nan)
+            np.divide(1.0, np.sqrt(np.abs(squares)), out=inverse, where=squares > noise)
+            products[columns] *= inverse[:, None]
+
+        with np.errstate(invalid="ignore", over="ignore"):  # not finite: the caller looks
+            self._each(work, self._column_tiles())
+        return products
+
+    def project(self, V: Array) -> Array:
+        self.n_passes += 1
+        out = np.zeros((self.shape[1], V.shape[1]))
+
+        def work(columns: slice) -> None:
+            for rows, tile in self._tiles(columns, self.mean):
+                out[columns] += tile.T @ V[rows]
+
+        self._each(work, self._column_tiles())
+        out *= self.inverse[:, None]
+        return out
+
+    def take(self, J: Array) -> "DenseBlock":
+        return DenseBlock(self.X, J, self.mean[J], self.inverse[J])
+
+    def states(self, labels: Array, n_labels: int) -> Array:
+        self.n_passes += 1
+        low, high = self._thresholds()
+        member = (labels[:, None] == np.arange(n_labels)).astype(np.float64)
+        counts = np.zeros((self.shape[1], 3, n_labels))
+
+        def work(columns: slice) -> None:
+            for rows, tile in self._tiles(columns, np.zeros(self.shape[1])):
+                counts[columns, 0] += (tile < low[columns]).T @ member[rows]
+                counts[columns, 2] += (tile > high[columns]).T @ member[rows]
+
+        self._each(work, self._column_tiles())
+        counts[:, 1] = member.sum(axis=0) - counts[:, 0] - counts[:, 2]
+        return counts.astype(np.int32)
+
+
+class DenseBlock:
+    """Columns J of X, read again from X each time: no copy outlives a call."""
+
+    def __init__(self, X: Array, J: Array, mean: Array, inverse: Array) -> None:
+        self.X, self.J, self.mean, self.inverse = X, J, mean, inverse
+
+    def _rows(self, rows: slice) -> Array:
+        return np.subtract(self.X[rows][:, self.J], self.mean, dtype=np.float64) * self.inverse
+
+    def _row_tiles(self) -> Iterator[slice]:
+        height = max(1, 8 * TILE // max(1, len(self.J)))
+        return (slice(a, a + height) for a in range(0, self.X.shape[0], height))
+
+    def gram(self, other: Self) -> Array:
+        out = np.zeros((len(self.J), len(other.J)))
+        for rows in self._row_tiles():
+            out += self._rows(rows).T @ other._rows(rows)
+        return out
+
+    def combine(self, weights: Array) -> Array:
+        return np.concatenate([self._rows(rows) @ weights for rows in self._row_tiles()])
+
+    def dense(self) -> Array:
+        return self._rows(slice(None))
+
+    def join(self, other: Self) -> "DenseBlock":
+        parts = zip(
+            (self.J, self.mean, self.inverse), (other.J, other.mean, other.inverse), strict=True
+        )
+        return DenseBlock(self.X, *(np.concatenate(pair) for pair in parts))
+
+    def only(self, mask: Array) -> "DenseBlock":
+        return DenseBlock(self.X, self.J[mask], self.mean[mask], self.inverse[mask])

@@ -1,0 +1,129 @@
+"""The problem and the judge of its solvers, in plain NumPy.
+
+    squared-bias form   min over 0 <= alpha <= C of  1/2 alpha'Q alpha + (gamma/2) s^2 - r'alpha
+    constrained form    min over 0 <= alpha <= C, s = 1 of  1/2 alpha'Q alpha - r'alpha
+
+s = 1'alpha, r = tau times the relevance. The gradient is G = Q alpha + b - r with b = gamma s, or
+in the constrained form b = the multiplier of s = 1: the margin of column j is met when G_j >= 0.
+A column that must not be selected (constant, or the copy of an earlier one) has r_j = -inf.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from mmfs.kernels import Similarity, Taken
+
+Array = np.ndarray
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What can be said of an alpha: all of it computed here, none of it by a solver."""
+
+    objective: float
+    gap: float  # objective - gap is a lower bound on the optimum
+    violation: float  # largest breach of the optimality conditions by one column
+    b: float
+    redundancy: Array  # Q alpha, over all columns
+    gradient: Array  # G, over all columns
+
+    @property
+    def relative_gap(self) -> float:
+        return self.gap / max(abs(self.objective), np.finfo(float).tiny)
+
+
+@dataclass(frozen=True)
+class Problem:
+    """All but gamma, which a search may have to find."""
+
+    Q: Similarity
+    r: Array
+    C: float
+
+    def judge(self, taken: Taken, alpha: Array, gamma: float | None) -> Verdict:
+        """Judge the alpha that is `alpha` on the taken columns and zero elsewhere: one pass.
+
+        `gamma` None means the constrained form.
+        """
+        support = alpha > 0
+        taken, alpha = taken.only(support), alpha[support]
+        redundancy = self.Q.product(taken, alpha) if len(alpha) else np.zeros(len(self.r))
+        return judge(taken.J, alpha, redundancy, self.r, self.C, gamma)
+
+
+def judge(
+    J: Array, alpha: Array, redundancy: Array, r: Array, C: float, gamma: float | None
+) -> Verdict:
+    """Objective, gradient, gap and violation of alpha (on columns J, zero elsewhere)."""
+    s = float(alpha.sum())
+    objective = alpha @ redundancy[J] / 2 - r[J] @ alpha
+    G = redundancy - r
+    if gamma is None:
+        gap = alpha @ G[J] - least(G, C, 1.0, exact=True)
+        last = _whole(1.0, C, int(np.isfinite(G).sum()))
+        b = -float(np.partition(G, last)[last])
+        G += b
+    else:
+        b = gamma * s
+        G += b
+        objective += gamma * s**2 / 2
+        gap = squared_bias_gap(s, alpha @ G[J], G, float(r.max()), C, gamma)
+    return Verdict(
+        objective=float(objective),
+        gap=max(float(gap), 0.0),
+        violation=violation(J, alpha, G, C),
+        b=b,
+        redundancy=redundancy,
+        gradient=G,
+    )
+
+
+def squared_bias_gap(
+    s: float, slope: float, G: Array, r_max: float, C: float, gamma: float
+) -> float:
+    """slope = G'alpha, minus the least G'beta among the beta that could be optimal.
+
+    With the box alone this is sum_j alpha_j max(G_j, 0) + (C - alpha_j) max(-G_j, 0), the gap
+    between primal and dual. The optimum also has sum(beta) <= max r / gamma, and, the objective
+    being gamma-strongly convex along s, |s - sum(beta)| <= sqrt(2 gap / gamma): each bound on
+    the gap tightens the bound on the sum, and so the gap.
+    """
+    G = G[G < 0]
+    total = max(r_max, 0.0) / gamma
+    gap = slope - least(G, C, total)
+    for _ in range(20):
+        previous, total = gap, min(total, s + np.sqrt(2 * max(gap, 0.0) / gamma))
+        gap = min(gap, slope - least(G, C, total))
+        if gap > 0.99 * previous:
+            break
+    return gap
+
+
+def least(G: Array, C: float, total: float, exact: bool = False) -> float:
+    """min of G'beta over 0 <= beta <= C with sum(beta) <= total (== total if `exact`)."""
+    G = G[np.isfinite(G)] if exact else G[G < 0]
+    if len(G) == 0:
+        return 0.0
+    if C * len(G) <= total:
+        return C * float(G.sum())
+    n = _whole(total, C, len(G))
+    smallest = np.partition(G, n)[: n + 1]
+    if n == 0:  # also when C is infinite
+        return total * float(smallest[0])
+    return C * float(smallest[:n].sum()) + (total - n * C) * float(smallest[n])
+
+
+def _whole(total: float, C: float, n: int) -> int:
+    """How many coordinates at C fit into `total`; at most n - 1."""
+    return min(int(total / C * (1 + 1e-12)), n - 1)
+
+
+def violation(J: Array, alpha: Array, G: Array, C: float) -> float:
+    """Largest |projected gradient|: G must be >= 0 at alpha = 0, <= 0 at C, and 0 between."""
+    downward = float(np.max(G[J[alpha > 0]], initial=0.0))
+    full = J[alpha >= C]
+    if len(full):
+        G = G.copy()
+        G[full] = 0.0
+    return max(downward, -float(np.min(G, initial=0.0)))

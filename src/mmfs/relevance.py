@@ -1,0 +1,216 @@
+"""What each column tells about the target, alone."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.linalg import null_space, qr
+from sklearn.feature_selection import mutual_info_classif, mutual_info_regression
+
+from mmfs.columns import Columns
+
+Array = np.ndarray
+
+# Whole numbers with more distinct values than this are read as quantities, not as classes.
+MOST_CLASSES = 50
+
+# A real target is cut into this many equally frequent parts to be counted against a column.
+TARGET_BINS = 5
+
+# Columns handed to the nearest-neighbour estimator at a time: it copies what it gets.
+NEIGHBOUR_COLUMNS = 256
+
+RELEVANCES = ("correlation", "mutual_info", "binned_mutual_info")
+
+
+@dataclass(frozen=True)
+class Target:
+    """The target as q orthonormal vectors of zero mean, and as labels 0..n_labels-1."""
+
+    Y: Array  # M x q
+    labels: Array
+    n_labels: int
+    values: Array | None  # the numbers themselves, for one real output
+
+    @property
+    def several(self) -> bool:
+        """Several real outputs, which have no labels."""
+        return self.n_labels == 0
+
+
+def encode_target(y: Array, task: str = "auto") -> Target:
+    """Classes become indicators, real outputs themselves; both centred and orthonormal.
+
+    "auto": text, booleans, and whole numbers with at most 50 distinct values are classes.
+    """
+    y = np.asarray(y)
+    if y.ndim == 2 and y.shape[1] == 1:
+        y = y[:, 0]
+    if task == "auto":
+        task = "classification" if y.ndim == 1 and _looks_like_classes(y) else "regression"
+    if task == "classification":
+        return _classes(y)
+    if y.dtype.kind not in "biuf":
+        raise ValueError(
+            f"y must hold numbers to be read as quantities, but its type is {y.dtype}; "
+            "pass task='classification' or convert it."
+        )
+    return _quantities(y.astype(np.float64))
+
+
+def _looks_like_classes(y: Array) -> bool:
+    if y.dtype.kind not in "iuf":
+        return True
+    if y.dtype.kind == "f" and (y != np.rint(y)).any():
+        return False
+    return len(np.unique(y)) <= MOST_CLASSES
+
+
+def _classes(y: Array) -> Target:
+    if y.ndim == 2:
+        raise ValueError(
+            f"y has {y.shape[1]} columns; task='classification' takes one column of labels "
+            "(for several outputs, pass task='regression')."
+        )
+    try:
+        classes, labels, sizes = np.unique(y, return_inverse=True, return_counts=True)
+    except TypeError:
+        raise ValueError(
+            "y mixes text with other values; make all labels text, or all of them numbers."
+        ) from None
+    if len(classes) < 2:
+        raise ValueError(
+            f"y has only one class ({classes[0]}); feature selection needs at least two classes."
+        )
+    # Indicators scaled to unit norm are orthonormal; what is orthogonal to the constant is kept.
+    constant = np.sqrt(sizes / len(y))
+    basis = null_space(constant[None, :])
+    Y = (basis / np.sqrt(sizes)[:, None])[labels]
+    return Target(Y, labels.astype(np.int64), len(classes), None)
+
+
+def _quantities(y: Array) -> Target:
+    centred = y - y.mean(axis=0)
+    if y.ndim == 2:
+        norms = np.linalg.norm(centred, axis=0)
+        centred = centred[:, norms > 0] / norms[norms > 0]
+        Q, R, _ = qr(centred, mode="economic", pivoting=True)
+        independent = np.abs(np.diagonal(R)) > 1e-10
+        Y = Q[:, : independent.sum()]
+        labels, n_labels, values = np.empty(0, dtype=np.int64), 0, None
+    else:
+        norm = np.linalg.norm(centred)
+        Y = centred[:, None] / norm if norm > 1e-12 * np.linalg.norm(y) else np.empty((len(y), 0))
+        edges = np.unique(np.quantile(y, np.arange(1, TARGET_BINS) / TARGET_BINS))
+        labels = np.searchsorted(edges, y, side="right").astype(np.int64)
+        n_labels, values = len(edges) + 1, y
+    if Y.shape[1] == 0:
+        raise ValueError("y is constant; there is nothing to select features for.")
+    return Target(np.ascontiguousarray(Y), labels, n_labels, values)
+
+
+def relevance_of(
+    kind: Any,
+    X: Any,
+    y: Array,
+    *,
+    columns: Columns,
+    target: Target,
+    products: Array,
+    random_state: Any = None,
+    n_jobs: int | None = None,
+) -> Array:
+    """The relevance of every column: one of RELEVANCES, an array, or a function of (X, y).
+
+    `products` = F'Y is known from the first pass; "correlation" needs no other.
+    """
+    if callable(kind):
+        return given(kind(X, y), columns.shape[1])
+    if not isinstance(kind, str):
+        return given(kind, columns.shape[1])
+    if kind == "correlation":
+        return correlation(products)
+    if kind == "mutual_info" and isinstance(X, np.ndarray):
+        r = neighbour_mutual_info(X, target, random_state, n_jobs)
+    else:
+        r = binned_mutual_info(columns, target)
+    return np.where(columns.inverse > 0, r, 0.0)
+
+
+def correlation(products: Array) -> Array:
+    """|correlation| for one output; for several, and for classes, the correlation ratio.
+
+    `products` = F'Y. For two classes the correlation ratio is |correlation|.
+    """
+    return np.minimum(np.sqrt(np.einsum("jc,jc->j", products, products)), 1.0)
+
+
+def binned_mutual_info(columns: Columns, target: Target) -> Array:
+    """Mutual information of the target with each column cut at mean -+ one deviation."""
+    _refuse_several(target)
+    counts = columns.states(target.labels, target.n_labels)
+    info = np.empty(len(counts))
+    for start in range(0, len(counts), 1 << 16):
+        part = slice(start, start + (1 << 16))
+        joint = counts[part] / len(target.labels)
+        info[part] = (
+            _entropy(joint.sum(axis=1)).sum(axis=1)
+            + _entropy(joint.sum(axis=2)).sum(axis=1)
+            - _entropy(joint).sum(axis=(1, 2))
+        )
+    return as_correlation(info)
+
+
+def neighbour_mutual_info(
+    X: Array, target: Target, random_state: Any = None, n_jobs: int | None = None
+) -> Array:
+    """Mutual information by scikit-learn's nearest-neighbour estimator."""
+    _refuse_several(target)
+    real = target.values is not None
+    estimate = mutual_info_regression if real else mutual_info_classif
+    y = target.values if real else target.labels
+    parts = [
+        estimate(
+            np.asarray(X[:, start : start + NEIGHBOUR_COLUMNS], dtype=np.float64),
+            y,
+            discrete_features=False,
+            random_state=random_state,
+            n_jobs=n_jobs,
+        )
+        for start in range(0, X.shape[1], NEIGHBOUR_COLUMNS)
+    ]
+    return as_correlation(np.concatenate(parts))
+
+
+def given(values: Any, n_columns: int) -> Array:
+    """A relevance supplied by the user; of a pair (scores, p-values) the scores are taken."""
+    if isinstance(values, tuple):
+        values = values[0]
+    r = np.asarray(values, dtype=np.float64).ravel()
+    if len(r) != n_columns:
+        raise ValueError(f"relevance has {len(r):,} values, but X has {n_columns:,} columns.")
+    bad = np.flatnonzero(~(np.isfinite(r) & (r >= 0)))
+    if len(bad):
+        raise ValueError(
+            f"relevance must be finite and not negative, but is {r[bad[0]]} for column {bad[0]}."
+        )
+    return r
+
+
+def as_correlation(info: Array) -> Array:
+    """sqrt(1 - exp(-2 I)): the |correlation| of two Gaussians that share I nats."""
+    return np.sqrt(-np.expm1(-2.0 * np.maximum(info, 0.0)))
+
+
+def _entropy(p: Array) -> Array:
+    out = np.zeros_like(p)
+    np.log(p, out=out, where=p > 0)
+    return -p * out
+
+
+def _refuse_several(target: Target) -> None:
+    if target.several:
+        raise ValueError(
+            "mutual information is defined for one output here; pass one column of y, or "
+            "relevance='correlation'."
+        )

@@ -1,0 +1,386 @@
+"""MMFS: validate -> columns -> relevance -> problem -> solve -> rank."""
+
+import sys
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.feature_selection import SelectorMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from mmfs.columns import as_columns
+from mmfs.columns.distinct import fingerprint_vectors, repeats
+from mmfs.kernels import KERNELS, Correlation, OfCorrelation, Precomputed, Similarity
+from mmfs.problem import Problem
+from mmfs.relevance import encode_target, given, relevance_of
+from mmfs.solvers import (
+    Aim,
+    AtGamma,
+    LargestGamma,
+    Solution,
+    UnitSum,
+    below_level,
+    enough_support,
+    solve,
+)
+from mmfs.validation import (
+    check_finite,
+    check_parameters,
+    check_similarities,
+    number_to_select,
+    read_input,
+)
+
+Array = np.ndarray
+
+# gamma="auto" leaves the weights room to tell features apart: support for 1.5 K, then the best K.
+HEAD_ROOM = 1.5
+
+# keep_scores="auto" keeps what has a value per column for at most this many columns.
+KEPT_COLUMNS = 100_000
+
+
+class MMFS(SelectorMixin, BaseEstimator):
+    r"""Max-margin feature selection: jointly most relevant, least redundant features.
+
+    Features are the data points of a one-class SVM, each with a margin given by its relevance;
+    the support vectors are the features to keep. With columns :math:`f_j` of unit norm and zero
+    mean, similarities :math:`Q_{ij}`, relevances :math:`r_j` and :math:`\tau=\theta/(1-\theta)`:
+
+    .. math:: \min_{0 \le \alpha \le C}
+              \tfrac12 \alpha^\top Q \alpha + \tfrac{\gamma}{2} (1^\top\alpha)^2 - \tau r^\top\alpha
+
+    Parameters
+    ----------
+    n_features_to_select : int, float or None, default=None
+        How many features to select: a number, a fraction of all columns, or None for all support
+        features (alpha > 0). A number is met exactly whenever that many columns are not constant.
+    gamma : float or "auto", default="auto"
+        Strength of the pressure towards few features. "auto" takes, for K features, the largest
+        gamma with at least 1.5 K support features; for None, the largest gamma at which no
+        feature is left out that has more relevance left than the largest of as many random
+        columns would have, sqrt(2 ln N / M). (In the paper's scale, gamma times M.)
+    C : float, default=1.0
+        Largest weight of a feature; `inf` is the hard margin.
+    theta : float, default=0.5
+        Weight of relevance against redundancy in (0, 1).
+    kernel : {"aligned", "linear", "poly2", "rbf", "precomputed"} or callable, default="aligned"
+        Similarity as a function of the correlation rho. "aligned" orients columns by the target
+        first, so that a mirror image is as redundant as a copy; "linear" is rho as it stands,
+        which *prefers* mirror images; "poly2" is rho**2; "rbf" is exp(rho - 1). With
+        "precomputed", X is the matrix of similarities itself. A callable maps an array of rho
+        to an array of similarities and must be positive semi-definite.
+    relevance : {"correlation", "mutual_info", "binned_mutual_info"}, array or callable, \
+            default="correlation"
+        "correlation" is |rho| with the target, or the correlation ratio for several classes or
+        outputs. "mutual_info" is scikit-learn's nearest-neighbour estimate (for sparse data the
+        binned one), "binned_mutual_info" a fast one on three states per column; both are put on
+        the scale of a correlation by sqrt(1 - exp(-2 I)). A callable is given (X, y).
+    formulation : {"squared_bias", "constrained"}, default="squared_bias"
+        "constrained" replaces the term in gamma by the constraint sum(alpha) = 1.
+    center : bool, default=True
+        Whether columns are centred. Sparse columns are centred without being made dense.
+    solver : {"working_set", "dcd", "qp"}, default="working_set"
+        All reach the same optimum: a few passes over the data; the paper's coordinate descent
+        over all columns; a general QP library (small data; needs `mmfs[qp]`).
+    task : {"auto", "classification", "regression"}, default="auto"
+        Whether y holds classes or quantities. "auto": text, booleans, and whole numbers with at
+        most 50 distinct values are classes.
+    tol : float, default=1e-4
+        Relative duality gap at which to stop.
+    max_iter : int, default=1000
+        Most rounds of the working set, passes of "dcd", or iterations of "qp".
+    keep_scores : bool or "auto", default="auto"
+        Whether to keep `relevance_`, `redundancy_` and `gradient_`, which have a value for every
+        column. "auto" keeps them for up to 100,000 columns.
+    random_state : int, RandomState instance or None, default=0
+        Order of coordinate updates, and noise of the nearest-neighbour estimate.
+    n_jobs : int or None, default=None
+        Threads for passes over dense data and compressed columns. Results do not depend on it.
+    verbose : int, default=0
+        1 reports progress on stderr.
+
+    Attributes
+    ----------
+    indices_ : ndarray
+        Selected columns in rank order: alpha descending, then gradient ascending, then index.
+    alpha_, support_ : ndarray of shape (n_features_in_,)
+        Weight of each column; mask of the selected ones.
+    relevance_, redundancy_, gradient_ : ndarray of shape (n_features_in_,)
+        r, Q alpha, and Q alpha + b - tau r (negative: the margin is violated).
+    gamma_, b_ : float
+        The gamma used (None when constrained) and the bias.
+    gap_ : float
+        Relative duality gap, the certificate: the optimum is at most that much better.
+    objective_ : float
+        Value of the objective.
+    n_iter_, n_passes_ : int
+        Iterations of the solver; how often all of X was read.
+    n_constant_, n_duplicate_ : int
+        Columns that are constant; columns that are the same as an earlier one.
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
+
+    Notes
+    -----
+    Constant columns are never selected. Of columns that are the same once standardised (with
+    "aligned" and "poly2": also mirrored) the first stands for all; the others rank last.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mmfs import MMFS
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.standard_normal((200, 50))
+    >>> X[:, 7] = X[:, 3]                       # a copy
+    >>> y = X[:, 3] + X[:, 20] > 0
+    >>> MMFS(n_features_to_select=2).fit(X, y).indices_.tolist()
+    [20, 3]
+    """
+
+    def __init__(
+        self,
+        n_features_to_select: int | float | None = None,
+        *,
+        gamma: float | str = "auto",
+        C: float = 1.0,
+        theta: float = 0.5,
+        kernel: Any = "aligned",
+        relevance: Any = "correlation",
+        formulation: str = "squared_bias",
+        center: bool = True,
+        solver: str = "working_set",
+        task: str = "auto",
+        tol: float = 1e-4,
+        max_iter: int = 1000,
+        keep_scores: bool | str = "auto",
+        random_state: Any = 0,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_features_to_select = n_features_to_select
+        self.gamma = gamma
+        self.C = C
+        self.theta = theta
+        self.kernel = kernel
+        self.relevance = relevance
+        self.formulation = formulation
+        self.center = center
+        self.solver = solver
+        self.task = task
+        self.tol = tol
+        self.max_iter = max_iter
+        self.keep_scores = keep_scores
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Select features.
+
+        Parameters
+        ----------
+        X : array, DataFrame or sparse matrix of shape (n_instances, n_features)
+            The data; with kernel="precomputed" the similarities (n_features, n_features).
+        y : array of shape (n_instances,) or (n_instances, n_outputs)
+            Class labels of any type, or real values.
+
+        Returns
+        -------
+        self
+        """
+        check_parameters(self)
+        X, y = read_input(self, X, y)
+        rng = check_random_state(self.random_state)
+        precomputed = isinstance(self.kernel, str) and self.kernel == "precomputed"
+        similarity, r, usable, eligible = (
+            self._read_similarities(X, y) if precomputed else self._read_columns(X, y, rng)
+        )
+        k = number_to_select(self.n_features_to_select, len(r), int(usable.sum()))
+        tau = self.theta / (1 - self.theta)
+        problem = Problem(similarity, np.where(eligible, tau * r, -np.inf), float(self.C))
+        solution = solve(
+            problem,
+            self._aim(problem, k, int(eligible.sum()), X.shape[0]),
+            solver=self.solver,
+            tol=self.tol,
+            max_iter=self.max_iter,
+            rng=np.random.default_rng(rng.randint(2**31)),
+            first=3 * (k or 0),
+            report=_report if self.verbose else None,
+        )
+        self.indices_ = rank(solution, usable & ~eligible, k)
+        self._keep(solution, r, tau)
+        self.n_constant_ = len(r) - int(usable.sum())
+        self.n_duplicate_ = int((usable & ~eligible).sum())
+        self.n_passes_ = 1 if precomputed else similarity.columns.n_passes
+        return self
+
+    def _read_columns(
+        self, X: Any, y: Array, rng: np.random.RandomState
+    ) -> tuple[Any, Array, Array, Array]:
+        """Similarity, relevance, and the masks of usable and of eligible columns."""
+        target = encode_target(y, self.task)
+        columns = as_columns(X, center=self.center, n_jobs=self.n_jobs)
+        q = target.Y.shape[1]
+        products = columns.moments(np.hstack([target.Y, fingerprint_vectors(X.shape[0])]))
+        check_finite(columns, getattr(self, "feature_names_in_", None))
+        fingerprints, products = products[:, q:], products[:, :q]
+        r = relevance_of(
+            self.relevance,
+            X,
+            y,
+            columns=columns,
+            target=target,
+            products=products,
+            random_state=rng,
+            n_jobs=self.n_jobs,
+        )
+        usable = columns.inverse > 0
+        similarity = self._similarity(columns, products)
+        mirrors = self.kernel == "aligned" or _even(similarity)
+        return similarity, r, usable, usable & ~repeats(fingerprints, r, usable, mirrors)
+
+    def _similarity(self, columns: Any, products: Array) -> Similarity:
+        if isinstance(self.kernel, str):
+            if self.kernel == "linear":
+                return Correlation(columns)
+            if self.kernel == "aligned":
+                return Correlation(columns, directions(products))
+            return OfCorrelation(columns, KERNELS[self.kernel])
+        return OfCorrelation(columns, self.kernel)
+
+    def _read_similarities(self, X: Any, y: Array) -> tuple[Any, Array, Array, Array]:
+        Q = check_similarities(X)
+        values = self.relevance(X, y) if callable(self.relevance) else self.relevance
+        r = given(values, len(Q))
+        every = np.ones(len(Q), dtype=bool)
+        return Precomputed(Q), r, every, every
+
+    def _aim(self, problem: Problem, k: int | None, n_eligible: int, n_rows: int) -> Aim:
+        r_max = float(problem.r.max())
+        if self.formulation == "constrained":
+            if n_eligible * self.C < 1:
+                raise ValueError(
+                    f"formulation='constrained' asks for weights that sum to 1, but "
+                    f"{n_eligible} distinct columns with weights up to C={self.C:g} cannot reach "
+                    f"it; take C of at least {1 / n_eligible:.3g}."
+                )
+            return UnitSum(r_max, float(self.C))
+        if not isinstance(self.gamma, str):
+            return AtGamma(float(self.gamma))
+        if k is not None:
+            return LargestGamma(enough_support(min(int(np.ceil(HEAD_ROOM * k)), n_eligible), r_max))
+        chance = np.sqrt(2 * np.log(max(n_eligible, 2)) / n_rows) * self.theta / (1 - self.theta)
+        return LargestGamma(below_level(min(chance, r_max / 2)))
+
+    def _keep(self, solution: Solution, r: Array, tau: float) -> None:
+        """What a fitted selector remembers: little, unless asked for more."""
+        verdict = solution.verdict
+        self._weights = (solution.J, solution.alpha)
+        self._scores = None
+        if self.keep_scores is True or (self.keep_scores == "auto" and len(r) <= KEPT_COLUMNS):
+            gradient = verdict.redundancy + verdict.b - tau * r
+            self._scores = {"relevance_": r, "redundancy_": verdict.redundancy, "gradient_": gradient}
+        self.gamma_ = solution.gamma
+        self.b_ = verdict.b
+        self.gap_ = verdict.relative_gap
+        self.objective_ = verdict.objective
+        self.n_iter_ = solution.n_iter
+
+    def _get_support_mask(self) -> Array:
+        check_is_fitted(self)
+        mask = np.zeros(self.n_features_in_, dtype=bool)
+        mask[self.indices_] = True
+        return mask
+
+    @property
+    def support_(self) -> Array:
+        return self._get_support_mask()
+
+    @property
+    def alpha_(self) -> Array:
+        check_is_fitted(self)
+        alpha = np.zeros(self.n_features_in_)
+        alpha[self._weights[0]] = self._weights[1]
+        return alpha
+
+    @property
+    def relevance_(self) -> Array:
+        return self._score("relevance_")
+
+    @property
+    def redundancy_(self) -> Array:
+        return self._score("redundancy_")
+
+    @property
+    def gradient_(self) -> Array:
+        return self._score("gradient_")
+
+    def _score(self, name: str) -> Array:
+        check_is_fitted(self)
+        if self._scores is None:
+            raise AttributeError(
+                f"{name} was not kept for {self.n_features_in_:,} columns; fit with "
+                "keep_scores=True."
+            )
+        return self._scores[name]
+
+    def transform(self, X: Any) -> Any:
+        """X reduced to the selected columns, in their original order.
+
+        Compressed columns stay compressed columns; what else goes in comes out as scikit-learn's
+        selectors would have it.
+        """
+        if getattr(X, "format", None) != "csc":
+            return super().transform(X)
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype=None, accept_sparse="csc", reset=False)
+        return X[:, np.sort(self.indices_)]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.target_tags.required = True
+        tags.target_tags.multi_output = True
+        return tags
+
+
+def directions(products: Array) -> Array:
+    """Unit vectors u_j along F'Y: where among the outputs column j points (signs, if one output)."""
+    if products.shape[1] == 1:
+        return np.where(products < 0, -1.0, 1.0)
+    norms = np.linalg.norm(products, axis=1)
+    U = products / np.where(norms > 0, norms, 1.0)[:, None]
+    U[norms == 0, 0] = 1.0
+    return U
+
+
+def rank(solution: Solution, repeated: Array, k: int | None) -> Array:
+    """The first k columns by alpha descending, then G ascending, then index; repeats come last."""
+    J, alpha, G = solution.J, solution.alpha, solution.verdict.gradient
+    head = J[np.lexsort((J, G[J], -alpha))]
+    if k is None or k <= len(head):
+        return head[:k]
+    rest = G.copy()
+    rest[J] = np.inf
+    missing = min(k - len(head), np.count_nonzero(rest < np.inf))
+    limit = np.partition(rest, missing - 1)[missing - 1] if missing else -np.inf
+    candidates = np.flatnonzero(rest <= limit)
+    tail = candidates[np.argsort(rest[candidates], kind="stable")][:missing]
+    copies = np.flatnonzero(repeated)
+    copies = copies[np.argsort(solution.verdict.redundancy[copies], kind="stable")]
+    return np.concatenate([head, tail, copies])[:k]
+
+
+def _even(similarity: Similarity) -> bool:
+    """Whether a column and its mirror image are the same to the kernel."""
+    if not isinstance(similarity, OfCorrelation):
+        return False
+    rho = np.linspace(0, 1, 5)
+    return bool(np.allclose(similarity.kernel(rho), similarity.kernel(-rho)))
+
+
+def _report(n_iter: int, n_columns: int, gap: float) -> None:
+    print(f"mmfs: round {n_iter}, {n_columns} columns, relative gap {gap:.1e}", file=sys.stderr)

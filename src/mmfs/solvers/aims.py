@@ -1,0 +1,110 @@
+"""What is asked of a solver: the solution at one gamma, or the one a scalar search arrives at.
+
+Every solver supplies `solve(gamma, shift)`, the alpha that minimises
+1/2 alpha'Q alpha + (gamma/2) s^2 - (r - shift)'alpha over the box on the columns it works with,
+started from the previous one; an aim calls it once or many times. The searches are over one
+number, b = gamma s + shift: all forms of the problem share one family of solutions.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from scipy.optimize import brentq
+
+Array = np.ndarray
+Solve = Callable[[float, float], Array]
+
+# Search range and precision of gamma: a step of the precision changes alpha by as much.
+GAMMA_MIN, GAMMA_MAX, PRECISION = 1e-8, 1e8, 1e-3
+
+
+class Aim(Protocol):
+    def __call__(self, solve: Solve, start: float | None) -> tuple[Array, float | None]:
+        """alpha and its gamma (None in the constrained form); `start` is an earlier gamma."""
+
+
+@dataclass(frozen=True)
+class AtGamma:
+    """The solution at a given gamma."""
+
+    gamma: float
+
+    def __call__(self, solve: Solve, start: float | None) -> tuple[Array, float | None]:
+        return solve(self.gamma, 0.0), self.gamma
+
+
+@dataclass(frozen=True)
+class LargestGamma:
+    """The solution at the largest gamma where `reached(alpha, gamma)` holds."""
+
+    reached: Callable[[Array, float], bool]
+
+    def __call__(self, solve: Solve, start: float | None) -> tuple[Array, float | None]:
+        gamma = 1.0 if start is None else start
+        factor = 4.0 if start is None else 1.05
+        alpha = solve(gamma, 0.0)
+        if self.reached(alpha, gamma):
+            low, high = (gamma, alpha), np.inf
+            while low[0] < GAMMA_MAX and high == np.inf:
+                gamma, factor = low[0] * factor, factor**1.5
+                alpha = solve(gamma, 0.0)
+                if self.reached(alpha, gamma):
+                    low = (gamma, alpha)
+                else:
+                    high = gamma
+        else:
+            high, low = gamma, (0.0, alpha)
+            while low[0] == 0.0:
+                gamma, factor = high / factor, factor**1.5
+                alpha = solve(gamma, 0.0)
+                if self.reached(alpha, gamma) or gamma < GAMMA_MIN:
+                    low = (gamma, alpha)
+                else:
+                    high = gamma
+        while high / low[0] > 1 + PRECISION and high < np.inf:
+            gamma = np.sqrt(high * low[0])
+            alpha = solve(gamma, 0.0)
+            if self.reached(alpha, gamma):
+                low = (gamma, alpha)
+            else:
+                high = gamma
+        return low[1], low[0]
+
+
+def enough_support(n: int, r_max: float) -> Callable[[Array, float], bool]:
+    """At least n support features, or as many as there are before relevance is used up."""
+
+    def reached(alpha: Array, gamma: float) -> bool:
+        return np.count_nonzero(alpha) >= n or gamma * alpha.sum() <= 0.01 * r_max
+
+    return reached
+
+
+def below_level(level: float) -> Callable[[Array, float], bool]:
+    """b = gamma s, the relevance a feature must have left to enter, is at most `level`."""
+    return lambda alpha, gamma: bool(gamma * alpha.sum() <= level)
+
+
+@dataclass(frozen=True)
+class UnitSum:
+    """The solution of the constrained form, s = 1.
+
+    With a fixed gamma (any would do, 1 here) and b = gamma s + shift, s falls as shift rises. The
+    quadratic in s keeps every sub-problem bounded, also where a fixed b alone would not.
+    """
+
+    r_max: float
+    C: float
+
+    def __call__(self, solve: Solve, start: float | None) -> tuple[Array, float | None]:
+        def excess(shift: float) -> float:
+            return float(solve(1.0, shift).sum()) - 1.0
+
+        high, width = self.r_max, 1.0
+        while excess(high - width) < 0.0:
+            high, width = high - width, 2 * width
+        shift = brentq(excess, high - width, high, xtol=1e-14, rtol=1e-14)
+        alpha = solve(1.0, shift)
+        return np.minimum(alpha / alpha.sum(), self.C), None

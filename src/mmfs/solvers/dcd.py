@@ -1,0 +1,178 @@
+"""Dual coordinate descent: on a Gram matrix, and on all columns as the paper does it."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
+
+from mmfs import _compiled
+from mmfs.columns import DenseColumns, SparseColumns
+from mmfs.kernels import Correlation
+from mmfs.problem import Problem
+from mmfs.solvers.aims import Aim
+from mmfs.solvers.solution import Solution
+
+Array = np.ndarray
+
+# Multiplications a compiled loop does between two chances to be interrupted.
+PORTION = 1 << 26
+
+# Columns for which a whole Gram matrix is still reasonable (3 GB).
+GRAM_LIMIT = 20_000
+
+
+class Descent:
+    """Coordinate descent with shrinking on one set of columns; it goes on from its own alpha.
+
+    `form` is what the compiled loop reads, `state_of(alpha)` the vectors it keeps up to date, and
+    `work` the cost of a pass.
+    """
+
+    def __init__(
+        self,
+        form: Any,
+        r: Array,
+        diagonal: Array,
+        C: float,
+        rng: np.random.Generator,
+        state_of: Callable[[Array], Array],
+        work: int,
+    ) -> None:
+        self.form, self.r, self.diagonal, self.C = form, r, diagonal, C
+        self.state_of = state_of
+        self.at_once = max(1, PORTION // max(1, work))
+        self.alpha = np.zeros(len(r))
+        self.active = np.flatnonzero(r > -np.inf)
+        self.seed = rng.integers(1, 2**63, size=1).astype(np.uint64)
+        self.n_passes = 0
+
+    def run(self, gamma: float, shift: float, eps: float, max_passes: int) -> bool:
+        """Until the projected gradient spans at most eps: True; or `max_passes` passes."""
+        state = np.ascontiguousarray(self.state_of(self.alpha))  # afresh: no drift builds up
+        sums = state.sum(axis=0)
+        shrink = np.array([len(self.active), np.inf, -np.inf, self.alpha.sum()])
+        r, diagonal = self.r - shift, self.diagonal + gamma
+        converged = False
+        while max_passes > 0 and not converged:
+            passes, converged = _compiled.dcd(
+                self.form, r, diagonal, float(gamma), float(self.C), self.alpha, state, sums,
+                self.active, shrink, self.seed, float(eps), min(self.at_once, max_passes),
+            )  # fmt: skip
+            max_passes -= passes
+            self.n_passes += passes
+        return converged
+
+
+class GramDescent(Descent):
+    """On a small dense Q, finished exactly: Newton steps on the face that descent has found."""
+
+    def __init__(self, Q: Array, r: Array, C: float, eps: float, rng: np.random.Generator) -> None:
+        super().__init__(*_gram_form(Q, r, C, rng))
+        self.Q, self.eps = Q, eps
+
+    def solve(self, gamma: float, shift: float) -> Array:
+        for _ in range(100):
+            if self.run(gamma, shift, self.eps, 10):
+                break
+            self._newton(gamma, shift)
+        return clean(self.alpha)
+
+    def _newton(self, gamma: float, shift: float) -> None:
+        """Go to the minimiser over the free coordinates, or towards it as far as the box allows."""
+        alpha = self.alpha
+        G = self.Q @ alpha + (gamma * alpha.sum() - self.r + shift)
+        for _ in range(20):
+            free = np.flatnonzero((alpha > 0) & (alpha < self.C))
+            if len(free) == 0:
+                return
+            H = self.Q[np.ix_(free, free)] + gamma
+            H[np.diag_indices_from(H)] += 1e-12 * H.diagonal()
+            try:
+                step = cho_solve(cho_factor(H, overwrite_a=True), -G[free])
+            except LinAlgError:
+                return
+            with np.errstate(divide="ignore", invalid="ignore"):
+                room = np.where(step < 0, -alpha[free] / step, (self.C - alpha[free]) / step)
+            room[step == 0] = np.inf
+            length = min(1.0, room.min())
+            blocked = room <= length
+            new = np.clip(alpha[free] + length * step, 0.0, self.C)
+            new[blocked] = np.where(step[blocked] < 0, 0.0, self.C)
+            change = new - alpha[free]
+            alpha[free] = new
+            G += self.Q[:, free] @ change + gamma * change.sum()
+            if length == 1.0:
+                return
+
+
+def clean(alpha: Array, relative: float = 1e-9) -> Array:
+    """A copy without the traces that rounding leaves where alpha should be zero."""
+    return np.where(alpha > relative * alpha.max(initial=0.0), alpha, 0.0)
+
+
+def plain_dcd(
+    problem: Problem, aim: Aim, *, tol: float, max_iter: int, rng: np.random.Generator, **_: Any
+) -> Solution:
+    """The paper's MMFS-DCD: coordinate descent with shrinking over all columns.
+
+    O(nnz) per pass for the linear and aligned kernels; others need the whole Gram matrix.
+    """
+    descent = Descent(*_over_all_columns(problem, rng))
+    scale = max(float(problem.r.max()), np.finfo(float).tiny)
+
+    def solve(gamma: float, shift: float) -> Array:
+        """Tighten eps until the gap is closed: no eps is right for all data."""
+        shifted = Problem(problem.Q, problem.r - shift, problem.C)
+        eps = 0.1 * scale
+        while True:
+            converged = descent.run(gamma, shift, eps, max_iter - descent.n_passes)
+            alpha = clean(descent.alpha)
+            J = np.flatnonzero(alpha)
+            closed = shifted.judge(problem.Q.take(J), alpha[J], gamma).relative_gap <= 0.5 * tol
+            if closed or not converged or eps < 1e-14 * scale:
+                return alpha
+            eps /= 10
+
+    alpha, gamma = aim(solve, None)
+    J = np.flatnonzero(alpha)
+    verdict = problem.judge(problem.Q.take(J), alpha[J], gamma)
+    return Solution(J, alpha[J], gamma, verdict, descent.n_passes)
+
+
+def _over_all_columns(problem: Problem, rng: np.random.Generator) -> tuple:
+    """The arguments of a Descent over all columns; those with r = -inf never become active."""
+    Q, r, C = problem.Q, problem.r, problem.C
+    n = len(r)
+    if not isinstance(Q, Correlation):
+        if n > GRAM_LIMIT:
+            raise ValueError(
+                f"solver='dcd' with this kernel needs the similarity of all {n:,} columns with "
+                f"each other (the limit is {GRAM_LIMIT:,}); use solver='working_set'."
+            )
+        everything = Q.take(np.arange(n))
+        return _gram_form(Q.gram(everything, everything), r, C, rng)
+
+    columns, U = Q.columns, np.ones((n, 1)) if Q.U is None else Q.U
+    rest = (columns.mean, columns.inverse, np.ascontiguousarray(U))
+    form: Any
+    if isinstance(columns, DenseColumns):
+        # A copy, unless X is in column order; so is a matrix of compressed rows copied below.
+        kind = columns.X.dtype if columns.X.dtype.char in "fd" else np.float64
+        form = _compiled.Dense(np.ascontiguousarray(columns.X.T, dtype=kind), *rest)
+        size = form.columns.size
+    else:
+        assert isinstance(columns, SparseColumns)
+        form = _compiled.Csc(*columns.by_column(), *rest)
+        size = len(form.data)
+
+    def state_of(alpha: Array) -> Array:
+        J = np.flatnonzero(alpha)
+        return columns.take(J).combine(alpha[J, None] * U[J])
+
+    return form, r, np.ones(n), C, rng, state_of, size * U.shape[1]
+
+
+def _gram_form(Q: Array, r: Array, C: float, rng: np.random.Generator) -> tuple:
+    diagonal = np.diagonal(Q).copy()
+    return _compiled.Gram(Q), r, diagonal, C, rng, lambda alpha: (Q @ alpha)[:, None], Q.size

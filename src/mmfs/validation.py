@@ -1,0 +1,179 @@
+"""The border: everything a user can get wrong, each with one sentence that says what to do."""
+
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils.validation import validate_data
+
+from mmfs.columns import Columns
+from mmfs.kernels import KERNELS
+from mmfs.relevance import RELEVANCES
+from mmfs.solvers import SOLVERS
+
+Array = np.ndarray
+
+
+def check_parameters(selector: Any) -> None:
+    """Types and ranges of the parameters of MMFS, and combinations that have no meaning."""
+    p = selector.get_params(deep=False)
+
+    def require(ok: bool, name: str, wanted: str) -> None:
+        if not ok:
+            raise ValueError(f"{name} must be {wanted}, got {p[name]!r}.")
+
+    k = p["n_features_to_select"]
+    require(
+        k is None or (_is_int(k) and k >= 1) or (_is_float(k) and 0 < k <= 1),
+        "n_features_to_select",
+        "a whole number of at least 1, a fraction in (0, 1], or None for all support features",
+    )
+    gamma = p["gamma"]
+    require(
+        _is(gamma, "auto") or (_is_real(gamma) and 0 < gamma < np.inf),
+        "gamma",
+        "'auto' or a positive number",
+    )
+    require(_is_real(p["C"]) and p["C"] > 0, "C", "a positive number, or inf for a hard margin")
+    require(_is_real(p["theta"]) and 0 < p["theta"] < 1, "theta", "a number between 0 and 1")
+    _require_name(p, "kernel", (*KERNELS, "precomputed"), "a function of the correlation")
+    relevance = p["relevance"]
+    if isinstance(relevance, str):
+        _require_name(p, "relevance", RELEVANCES, "an array", "a function of (X, y)")
+    _require_name(p, "formulation", ("squared_bias", "constrained"))
+    _require_name(p, "solver", tuple(SOLVERS))
+    _require_name(p, "task", ("auto", "classification", "regression"))
+    require(_is_real(p["tol"]) and p["tol"] > 0, "tol", "a positive number")
+    require(_is_int(p["max_iter"]) and p["max_iter"] >= 1, "max_iter", "a whole number >= 1")
+    require(
+        p["keep_scores"] in ("auto", True, False), "keep_scores", "'auto', True or False"
+    )
+    if p["formulation"] == "constrained" and not _is(gamma, "auto"):
+        raise ValueError(
+            f"gamma={gamma!r} has no meaning with formulation='constrained', where theta plays "
+            "its part; leave gamma='auto'."
+        )
+    if _is(p["kernel"], "precomputed") and isinstance(relevance, str):
+        raise ValueError(
+            "kernel='precomputed' needs the relevance of each feature as an array, since X holds "
+            f"similarities instead of data; got relevance={relevance!r}."
+        )
+
+
+def read_input(selector: Any, X: Any, y: Any) -> tuple[Any, Array]:
+    """X as an array or a CSC or CSR matrix, y as an array; finiteness of X is checked later."""
+    try:
+        return validate_data(
+            selector,
+            X,
+            y,
+            accept_sparse=("csc", "csr"),
+            dtype="numeric",
+            ensure_all_finite=False,
+            ensure_min_samples=2,
+            multi_output=True,
+        )
+    except (ValueError, TypeError) as error:
+        column = _text_column(X)
+        if column is None:
+            raise
+        raise ValueError(
+            f"X has text in column {column}; encode it as numbers, or leave it out."
+        ) from error
+
+
+def check_finite(columns: Columns, names: Array | None) -> None:
+    """After `moments`: no column may hold NaN, infinity, or numbers whose squares overflow."""
+    bad = np.flatnonzero(~np.isfinite(columns.inverse))
+    if len(bad) == 0:
+        return
+    j = int(bad[0])
+    column = columns.X[:, [j]]
+    values = column.toarray().ravel() if sp.issparse(column) else column.ravel()
+    wrong = np.flatnonzero(~np.isfinite(values))
+    name = f"column {j}" if names is None else f"column {j} ({names[j]!r})"
+    others = f" ({len(bad):,} columns are affected)" if len(bad) > 1 else ""
+    what = "numbers too large to square"
+    if len(wrong):
+        kind = "NaN" if np.isnan(values[wrong[0]]) else "infinity"
+        what = f"{kind} in row {wrong[0]}"
+    raise ValueError(f"X has {what} of {name}{others}; impute, rescale or drop it.")
+
+
+def number_to_select(asked: int | float | None, n_columns: int, n_usable: int) -> int | None:
+    """The K that was asked for, None for all support features."""
+    if n_usable == 0:
+        raise ValueError(f"all {n_columns:,} columns of X are constant; nothing can be selected.")
+    if asked is None:
+        return None
+    if not _is_int(asked):
+        return min(max(1, int(asked * n_columns)), n_usable)
+    if asked > n_usable:
+        constant = n_columns - n_usable
+        because = f" ({constant:,} of the {n_columns:,} are constant)" if constant else ""
+        raise ValueError(
+            f"n_features_to_select={asked} is more than the {n_usable:,} usable columns of "
+            f"X{because}; ask for at most {n_usable}."
+        )
+    return int(asked)
+
+
+def check_similarities(Q: Any) -> Array:
+    """X for kernel="precomputed": square, finite, symmetric, with a positive diagonal."""
+    if sp.issparse(Q):
+        raise ValueError("kernel='precomputed' takes a dense array of similarities, not a sparse one.")
+    if Q.shape[0] != Q.shape[1]:
+        raise ValueError(
+            f"kernel='precomputed' takes a square matrix of similarities between features, got "
+            f"{Q.shape[0]} x {Q.shape[1]}."
+        )
+    if not np.isfinite(Q).all():
+        raise ValueError("the matrix of similarities has NaN or infinity; remove those features.")
+    if not np.allclose(Q, Q.T, rtol=1e-8, atol=1e-10):
+        raise ValueError("the matrix of similarities is not symmetric; pass (Q + Q.T) / 2.")
+    if not (np.diagonal(Q) > 0).all():
+        j = int(np.flatnonzero(~(np.diagonal(Q) > 0))[0])
+        raise ValueError(f"feature {j} has similarity {Q[j, j]:g} to itself; it must be positive.")
+    return Q
+
+
+def _require_name(p: dict, name: str, names: tuple[str, ...], *others: str) -> None:
+    value = p[name]
+    if isinstance(value, str) and value in names:
+        return
+    if others and not isinstance(value, str) and callable(value):
+        return
+    wanted = ", ".join([*map(repr, names), *others])
+    raise ValueError(f"{name} must be one of {wanted}, got {value!r}.")
+
+
+def _text_column(X: Any) -> str | None:
+    """The first column that cannot be read as numbers, described; None if there is none."""
+    if not hasattr(X, "columns") or not hasattr(X, "dtypes"):
+        return None
+    for name in X.columns:
+        values = np.asarray(X[name])
+        if values.dtype.kind in "biuf":
+            continue
+        try:
+            values.astype(np.float64)
+        except (ValueError, TypeError):
+            return f"{name!r} (such as {values[0]!r})"
+    return None
+
+
+def _is(value: Any, name: str) -> bool:
+    return isinstance(value, str) and value == name
+
+
+def _is_int(value: Any) -> bool:
+    return isinstance(value, Integral) and not isinstance(value, bool)
+
+
+def _is_float(value: Any) -> bool:
+    return isinstance(value, Real) and not isinstance(value, Integral)
+
+
+def _is_real(value: Any) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool)
