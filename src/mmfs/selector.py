@@ -35,7 +35,8 @@ from mmfs.validation import (
 Array = np.ndarray
 
 # gamma="auto" leaves the weights room to tell features apart: support for 1.5 K, then the best K.
-HEAD_ROOM = 1.5
+# Beyond LARGEST support features the gradient alone ranks the rest.
+HEAD_ROOM, LARGEST = 1.5, 5_000
 
 # keep_scores="auto" keeps what has a value per column for at most this many columns.
 KEPT_COLUMNS = 100_000
@@ -58,7 +59,7 @@ class MMFS(SelectorMixin, BaseEstimator):
         features (alpha > 0). A number is met exactly whenever that many columns are not constant.
     gamma : float or "auto", default="auto"
         Strength of the pressure towards few features. "auto" takes, for K features, the largest
-        gamma with at least 1.5 K support features; for None, the largest gamma at which no
+        gamma with at least 1.5 K (at most 5,000) support features; for None, the largest at which no
         feature is left out that has more relevance left than the largest of as many random
         columns would have, sqrt(2 ln N / M). (In the paper's scale, gamma times M.)
     C : float, default=1.0
@@ -207,7 +208,7 @@ class MMFS(SelectorMixin, BaseEstimator):
             tol=self.tol,
             max_iter=self.max_iter,
             rng=np.random.default_rng(rng.randint(2**31)),
-            first=3 * (k or 0),
+            first=3 * min(k or 0, LARGEST),
             report=_report if self.verbose else None,
         )
         self.indices_ = rank(solution, usable & ~eligible, k)
@@ -271,7 +272,8 @@ class MMFS(SelectorMixin, BaseEstimator):
         if not isinstance(self.gamma, str):
             return AtGamma(float(self.gamma))
         if k is not None:
-            return LargestGamma(enough_support(min(int(np.ceil(HEAD_ROOM * k)), n_eligible), r_max))
+            wanted = min(int(np.ceil(HEAD_ROOM * k)), n_eligible, LARGEST)
+            return LargestGamma(enough_support(wanted, r_max))
         chance = np.sqrt(2 * np.log(max(n_eligible, 2)) / n_rows) * self.theta / (1 - self.theta)
         return LargestGamma(below_level(min(chance, r_max / 2)))
 

@@ -43,12 +43,12 @@ class DenseColumns(Columns):
                 self.mean[columns] = origin[columns] + total / n_rows
                 squares -= total**2 / n_rows
                 noise = 1e-24 * (squares + n_rows * self.mean[columns] ** 2)
-            inverse = self.inverse[columns]
-            inverse[:] = np.where(np.isfinite(squares), 0.0, np.nan)
-            np.divide(1.0, np.sqrt(np.abs(squares)), out=inverse, where=squares > noise)
+            inverse = np.where(squares > noise, 1.0 / np.sqrt(np.maximum(squares, 0.0)), 0.0)
+            self.inverse[columns] = np.where(np.isfinite(squares), inverse, np.nan)
             products[columns] *= inverse[:, None]
 
-        with np.errstate(invalid="ignore", over="ignore"):  # not finite: the caller looks
+        # Columns that are constant or not finite are marked in `inverse`.
+        with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
             self._each(work, self._column_tiles())
         return products
 

@@ -24,23 +24,23 @@ def repeats(fingerprints: Array, r: Array, among: Array, mirrors: bool) -> Array
     Only columns where the mask `among` is True are looked at. With `mirrors`, a column and its
     mirror image are the same too.
     """
-    out = np.zeros(len(r), dtype=bool)
-    J = np.flatnonzero(among)
-    if len(J) < 2:
-        return out
-    first, second = fingerprints[J, 0], fingerprints[J, 1]
+    first, second = fingerprints[:, 0].copy(), fingerprints[:, 1].copy()
     if mirrors:
-        np.multiply(second, np.sign(first), out=second)
+        second *= np.sign(first)
         np.abs(first, out=first)
+    first[~among] = np.arange(2, 2 + np.count_nonzero(~among))  # near nothing
     order = np.argsort(first)
-    same = np.diff(first[order]) <= TOLERANCE
-    near = np.flatnonzero(same)  # few: the other keys are compared for these alone
+    near = np.flatnonzero(np.diff(first[order]) <= TOLERANCE)
     left, right = order[near], order[near + 1]
-    same[near] = np.abs(second[left] - second[right]) <= TOLERANCE
-    same[near] &= np.abs(r[J[left]] - r[J[right]]) <= TOLERANCE * (1 + r[J[left]])
-    starts = np.flatnonzero(np.concatenate([[True], ~same]))
-    members = J[order]
-    keep = np.minimum.reduceat(members, starts)
-    out[members] = True
-    out[keep] = False
+    same = np.abs(second[left] - second[right]) <= TOLERANCE
+    same &= np.abs(r[left] - r[right]) <= TOLERANCE * (1 + r[left])
+    near, left, right = near[same], left[same], right[same]
+
+    out = np.zeros(len(r), dtype=bool)
+    if len(near) == 0:
+        return out
+    # Neighbouring pairs that follow one another form a group; its lowest index stands for it.
+    starts = np.flatnonzero(np.diff(near, prepend=-2) > 1)
+    out[left[starts]] = out[right] = True
+    out[np.minimum(left[starts], np.minimum.reduceat(right, starts))] = False
     return out

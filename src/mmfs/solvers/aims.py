@@ -106,5 +106,8 @@ class UnitSum:
         while excess(high - width) < 0.0:
             high, width = high - width, 2 * width
         shift = brentq(excess, high - width, high, xtol=1e-14, rtol=1e-14)
-        alpha = solve(1.0, shift)
-        return np.minimum(alpha / alpha.sum(), self.C), None
+        return self.exact(solve(1.0, shift)), None
+
+    def exact(self, alpha: Array) -> Array:
+        """alpha with the last rounding error in its sum removed."""
+        return np.minimum(alpha / alpha.sum(), self.C)

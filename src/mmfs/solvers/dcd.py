@@ -18,7 +18,10 @@ Array = np.ndarray
 # Multiplications a compiled loop does between two chances to be interrupted.
 PORTION = 1 << 26
 
-# Columns for which a whole Gram matrix is still reasonable (3 GB).
+# Free coordinates up to which a Newton step is cheaper than the descent it saves.
+NEWTON_LIMIT = 1_000
+
+# Columns for which a whole Gram matrix is still reasonable: 3 GB.
 GRAM_LIMIT = 20_000
 
 
@@ -84,7 +87,7 @@ class GramDescent(Descent):
         G = self.Q @ alpha + (gamma * alpha.sum() - self.r + shift)
         for _ in range(20):
             free = np.flatnonzero((alpha > 0) & (alpha < self.C))
-            if len(free) == 0:
+            if not 0 < len(free) <= NEWTON_LIMIT:
                 return
             H = self.Q[np.ix_(free, free)] + gamma
             H[np.diag_indices_from(H)] += 1e-12 * H.diagonal()

@@ -42,10 +42,13 @@ def quadratic_programme(
         else:
             alpha, n = solve_dual(problem.Q.gram(taken, taken), r - shift, C, gamma, max_iter)
         n_iter += n
-        return clean(np.clip(alpha, 0.0, C), 1e-7)
+        alpha = clean(alpha, 1e-7)
+        return np.where(alpha > (1 - 1e-7) * C, C, alpha)
 
-    # The library takes the constraint s = 1 as it is.
-    alpha, gamma = (solve(None, 0.0), None) if isinstance(aim, UnitSum) else aim(solve, None)
+    if isinstance(aim, UnitSum):  # the library takes the constraint s = 1 as it is
+        alpha, gamma = aim.exact(solve(None, 0.0)), None
+    else:
+        alpha, gamma = aim(solve, None)
     verdict = problem.judge(taken, alpha, gamma)
     support = alpha > 0
     return Solution(eligible[support], alpha[support], gamma, verdict, n_iter)

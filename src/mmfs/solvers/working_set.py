@@ -12,7 +12,7 @@ import numpy as np
 
 from mmfs.problem import Problem
 from mmfs.solvers.aims import Aim
-from mmfs.solvers.dcd import GramDescent
+from mmfs.solvers.dcd import GRAM_LIMIT, GramDescent
 from mmfs.solvers.solution import Solution
 
 Array = np.ndarray
@@ -56,6 +56,11 @@ def working_set(
                 break
             eps /= 100
             continue
+        if len(taken.J) + len(worst) > GRAM_LIMIT:
+            raise ValueError(
+                f"this selection would have more than {GRAM_LIMIT:,} candidate features at once; "
+                "raise gamma, or use solver='dcd'."
+            )
         new = problem.Q.take(worst)
         across = problem.Q.gram(taken, new)
         Q = np.block([[Q, across], [across.T, problem.Q.gram(new, new)]])
