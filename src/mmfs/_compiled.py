@@ -335,3 +335,75 @@ def dcd(X, r, diagonal, gamma, C, alpha, state, sums, active, shrink, seed, eps,
             lower = lowest if lowest < 0.0 else -np.inf
     shrink[0], shrink[1], shrink[2], shrink[3] = n_active, upper, lower, s
     return passes, converged
+
+
+# --- on a small dense Q -------------------------------------------------------------------------
+#
+# Written out because these problems are too small for a threaded BLAS: its threads spend more time
+# meeting each other than computing.
+
+
+@njit(cache=True, nogil=True)
+def gram_product(Q, alpha):
+    """Q alpha, as a matrix of one column."""
+    out = np.zeros((len(alpha), 1))
+    for j in range(len(alpha)):
+        if alpha[j] != 0.0:
+            for i in range(len(alpha)):
+                out[i, 0] += alpha[j] * Q[j, i]
+    return out
+
+
+@njit(cache=True, nogil=True, fastmath=REORDER)
+def _inner(a, b, n):
+    total = 0.0
+    for i in range(n):
+        total += a[i] * b[i]
+    return total
+
+
+@njit(cache=True, nogil=True)
+def newton(Q, r, gamma, C, alpha, free):
+    """Newton steps over the free coordinates, each as far as the box allows, in place.
+
+    A coordinate that meets its bound is no longer free; it ends when a whole step fits.
+    """
+    product = gram_product(Q, alpha)[:, 0]
+    while len(free) > 0:
+        n = len(free)
+        s = alpha.sum()
+        # Solve (Q_ff + gamma 11') step = -G_f by Cholesky. A coordinate that depends on those
+        # before it gets an infinite pivot: it stays where it is, for the descent to move.
+        L = np.empty((n, n))
+        step = np.empty(n)
+        for a in range(n):
+            for c in range(a):
+                entry = Q[free[a], free[c]] + gamma - _inner(L[a], L[c], c)
+                L[a, c] = entry / L[c, c]
+            whole = Q[free[a], free[a]] + gamma
+            pivot = whole - _inner(L[a], L[a], a)
+            L[a, a] = np.sqrt(pivot) if pivot > 1e-10 * whole else np.inf
+            rest = r[free[a]] - product[free[a]] - gamma * s
+            step[a] = (rest - _inner(L[a], step, a)) / L[a, a]
+        for a in range(n - 1, -1, -1):
+            step[a] /= L[a, a]
+            for c in range(a):
+                step[c] -= L[a, c] * step[a]
+        length, blocked = 1.0, -1
+        for a in range(n):
+            now = alpha[free[a]]
+            room = now if step[a] < 0.0 else C - now
+            if length * abs(step[a]) > room:
+                length, blocked = room / abs(step[a]), a
+        for a in range(n):
+            j = free[a]
+            before = alpha[j]
+            if a == blocked:
+                alpha[j] = 0.0 if step[a] < 0.0 else C
+            else:
+                alpha[j] = min(max(before + length * step[a], 0.0), C)
+            for i in range(len(product)):
+                product[i] += (alpha[j] - before) * Q[j, i]
+        if blocked < 0:
+            return
+        free = free[(alpha[free] > 0.0) & (alpha[free] < C)]

@@ -21,7 +21,7 @@ GAMMA_MIN, GAMMA_MAX, PRECISION = 1e-8, 1e8, 1e-3
 
 
 class Aim(Protocol):
-    def __call__(self, solve: Solve, start: float | None) -> tuple[Array, float | None]:
+    def __call__(self, solve: Solve, start: float | None = None) -> tuple[Array, float | None]:
         """alpha and its gamma (None in the constrained form); `start` is an earlier gamma."""
 
 
@@ -31,7 +31,7 @@ class AtGamma:
 
     gamma: float
 
-    def __call__(self, solve: Solve, start: float | None) -> tuple[Array, float | None]:
+    def __call__(self, solve: Solve, start: float | None = None) -> tuple[Array, float | None]:
         return solve(self.gamma, 0.0), self.gamma
 
 
@@ -41,36 +41,29 @@ class LargestGamma:
 
     reached: Callable[[Array, float], bool]
 
-    def __call__(self, solve: Solve, start: float | None) -> tuple[Array, float | None]:
+    def __call__(self, solve: Solve, start: float | None = None) -> tuple[Array, float | None]:
         gamma = 1.0 if start is None else start
         factor = 4.0 if start is None else 1.05
         alpha = solve(gamma, 0.0)
-        if self.reached(alpha, gamma):
-            low, high = (gamma, alpha), np.inf
-            while low[0] < GAMMA_MAX and high == np.inf:
-                gamma, factor = low[0] * factor, factor**1.5
-                alpha = solve(gamma, 0.0)
-                if self.reached(alpha, gamma):
-                    low = (gamma, alpha)
-                else:
-                    high = gamma
-        else:
-            high, low = gamma, (0.0, alpha)
-            while low[0] == 0.0:
-                gamma, factor = high / factor, factor**1.5
-                alpha = solve(gamma, 0.0)
-                if self.reached(alpha, gamma) or gamma < GAMMA_MIN:
-                    low = (gamma, alpha)
-                else:
-                    high = gamma
-        while high / low[0] > 1 + PRECISION and high < np.inf:
-            gamma = np.sqrt(high * low[0])
+        upward = self.reached(alpha, gamma)
+        # Go on by growing factors until the answer turns ...
+        while True:
+            last, last_alpha = gamma, alpha
+            gamma, factor = (gamma * factor if upward else gamma / factor), factor**1.5
+            alpha = solve(gamma, 0.0)
+            if self.reached(alpha, gamma) != upward or not GAMMA_MIN < gamma < GAMMA_MAX:
+                break
+        low, high = (last, gamma) if upward else (gamma, last)
+        best = last_alpha if upward else alpha
+        # ... then bisect between the last gamma on either side.
+        while high / low > 1 + PRECISION:
+            gamma = float(np.sqrt(low * high))
             alpha = solve(gamma, 0.0)
             if self.reached(alpha, gamma):
-                low = (gamma, alpha)
+                low, best = gamma, alpha
             else:
                 high = gamma
-        return low[1], low[0]
+        return best, low
 
 
 def enough_support(n: int, r_max: float) -> Callable[[Array, float], bool]:
@@ -98,7 +91,7 @@ class UnitSum:
     r_max: float
     C: float
 
-    def __call__(self, solve: Solve, start: float | None) -> tuple[Array, float | None]:
+    def __call__(self, solve: Solve, start: float | None = None) -> tuple[Array, float | None]:
         def excess(shift: float) -> float:
             return float(solve(1.0, shift).sum()) - 1.0
 

@@ -4,7 +4,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from mmfs import _compiled
 from mmfs.columns import DenseColumns, SparseColumns
@@ -19,7 +18,7 @@ Array = np.ndarray
 PORTION = 1 << 26
 
 # Free coordinates up to which a Newton step is cheaper than the descent it saves.
-NEWTON_LIMIT = 1_000
+NEWTON_LIMIT = 500
 
 # Columns for which a whole Gram matrix is still reasonable: 3 GB.
 GRAM_LIMIT = 20_000
@@ -78,35 +77,10 @@ class GramDescent(Descent):
         for _ in range(100):
             if self.run(gamma, shift, self.eps, 10):
                 break
-            self._newton(gamma, shift)
+            free = np.flatnonzero((self.alpha > 0) & (self.alpha < self.C))
+            if len(free) <= NEWTON_LIMIT:
+                _compiled.newton(self.Q, self.r - shift, gamma, self.C, self.alpha, free)
         return clean(self.alpha)
-
-    def _newton(self, gamma: float, shift: float) -> None:
-        """Go to the minimiser over the free coordinates, or towards it as far as the box allows."""
-        alpha = self.alpha
-        G = self.Q @ alpha + (gamma * alpha.sum() - self.r + shift)
-        for _ in range(20):
-            free = np.flatnonzero((alpha > 0) & (alpha < self.C))
-            if not 0 < len(free) <= NEWTON_LIMIT:
-                return
-            H = self.Q[np.ix_(free, free)] + gamma
-            H[np.diag_indices_from(H)] += 1e-12 * H.diagonal()
-            try:
-                step = cho_solve(cho_factor(H, overwrite_a=True), -G[free])
-            except LinAlgError:
-                return
-            with np.errstate(divide="ignore", invalid="ignore"):
-                room = np.where(step < 0, -alpha[free] / step, (self.C - alpha[free]) / step)
-            room[step == 0] = np.inf
-            length = min(1.0, room.min())
-            blocked = room <= length
-            new = np.clip(alpha[free] + length * step, 0.0, self.C)
-            new[blocked] = np.where(step[blocked] < 0, 0.0, self.C)
-            change = new - alpha[free]
-            alpha[free] = new
-            G += self.Q[:, free] @ change + gamma * change.sum()
-            if length == 1.0:
-                return
 
 
 def clean(alpha: Array, relative: float = 1e-9) -> Array:
@@ -178,4 +152,4 @@ def _over_all_columns(problem: Problem, rng: np.random.Generator) -> tuple:
 
 def _gram_form(Q: Array, r: Array, C: float, rng: np.random.Generator) -> tuple:
     diagonal = np.diagonal(Q).copy()
-    return _compiled.Gram(Q), r, diagonal, C, rng, lambda alpha: (Q @ alpha)[:, None], Q.size
+    return _compiled.Gram(Q), r, diagonal, C, rng, lambda alpha: _compiled.gram_product(Q, alpha), Q.size
