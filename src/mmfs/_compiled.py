@@ -68,9 +68,7 @@ def csc_moments(indptr, indices, data, V, center, start, stop, mean, inverse, pr
             squares += (x - shift) * (x - shift)
             for c in range(q):
                 sums[c] += x * V[i, c]
-        mean[j], inverse[j] = _standardise(
-            n_rows, last - first, shift, total, squares, center
-        )
+        mean[j], inverse[j] = _standardise(n_rows, last - first, shift, total, squares, center)
         for c in range(q):
             products[j, c] = sums[c] * inverse[j]
     return canonical
@@ -314,7 +312,7 @@ def dcd(X, r, diagonal, gamma, C, alpha, state, sums, active, shrink, seed, eps,
             j = active[k]
             a = alpha[j]
             G = _dot(X, j, state, sums) + gamma * s - r[j]
-            if (a <= 0.0 and G > upper) or (a >= C and G < lower):
+            if (a <= 0.0 and G > upper) or (a >= C and G < lower):  # noqa: SIM300
                 n_active -= 1
                 active[k], active[n_active] = active[n_active], j
                 continue

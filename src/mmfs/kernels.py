@@ -1,6 +1,6 @@
 """Similarity between columns as a function of their correlation, and Q as an operator.
 
-Q is never built whole: a solver asks for its entries among the columns it has taken, and for Q alpha.
+Q is never built whole: a solver asks for its entries among columns it has taken, and for Q alpha.
 """
 
 from collections.abc import Callable
@@ -25,7 +25,7 @@ def poly2(rho: Array) -> Array:
 
 
 @dataclass(frozen=True)
-class rbf:  # noqa: N801 - used like a function: kernel=rbf(0.5)
+class rbf:
     """exp(-(1 - rho) / sigma^2): the Gaussian of the distance between unit-norm columns."""
 
     sigma: float = 1.0
@@ -34,13 +34,8 @@ class rbf:  # noqa: N801 - used like a function: kernel=rbf(0.5)
         return np.exp((rho - 1.0) / self.sigma**2)
 
 
-# Linear in the correlation, so Q alpha takes one pass: None. Functions of it: as given.
-KERNELS: dict[str, Kernel | None] = {
-    "aligned": None,
-    "linear": None,
-    "poly2": poly2,
-    "rbf": rbf(),
-}
+FUNCTIONS: dict[str, Kernel] = {"poly2": poly2, "rbf": rbf()}
+KERNELS = ("aligned", "linear", *FUNCTIONS)
 
 
 @dataclass(frozen=True)
@@ -55,7 +50,8 @@ class Taken:
         J = np.concatenate([self.J, other.J])
         if self.block is None or other.block is None:
             return Taken(J)
-        U = None if self.U is None else np.concatenate([self.U, other.U])  # type: ignore[list-item]
+        both = self.U is not None and other.U is not None
+        U = np.concatenate([self.U, other.U]) if both else None
         return Taken(J, self.block.join(other.block), U)
 
     def only(self, mask: Array) -> "Taken":
@@ -66,8 +62,6 @@ class Taken:
 
 class Similarity(Protocol):
     """The matrix Q of the problem."""
-
-    diagonal: float | Array
 
     def take(self, J: Array) -> Taken:
         """Bring columns J here."""
@@ -84,13 +78,12 @@ class Correlation:
 
     Aligned, two columns are redundant when they are correlated *and* tell the same about the
     target: their directions u are its unit correlations with the column. For one output u is a
-    sign, and a column and its mirror image are as similar as a column and its copy.
+    sign, and a column and its mirror image are as similar as a column and its copy (`mirrors`).
     """
-
-    diagonal = 1.0
 
     def __init__(self, columns: Columns, U: Array | None = None) -> None:
         self.columns, self.U = columns, U
+        self.mirrors = U is not None
 
     def take(self, J: Array) -> Taken:
         return Taken(J, self.columns.take(J), None if self.U is None else self.U[J])
@@ -109,12 +102,23 @@ class Correlation:
         return np.einsum("jc,jc->j", projected, self.U)
 
 
+def directions(products: Array) -> Array:
+    """Unit vectors along the rows of F'Y: where among the outputs each column points."""
+    if products.shape[1] == 1:
+        return np.where(products < 0, -1.0, 1.0)
+    norms = np.linalg.norm(products, axis=1)
+    U = products / np.where(norms > 0, norms, 1.0)[:, None]
+    U[norms == 0, 0] = 1.0
+    return U
+
+
 class OfCorrelation:
-    """Q_ij = kernel(rho_ij), entry by entry."""
+    """Q_ij = kernel(rho_ij), entry by entry; `mirrors` if the kernel ignores the sign of rho."""
 
     def __init__(self, columns: Columns, kernel: Kernel) -> None:
         self.columns, self.kernel = columns, kernel
-        self.diagonal = float(np.asarray(kernel(np.ones(1)))[0])
+        rho = np.linspace(0, 1, 5)
+        self.mirrors = bool(np.allclose(kernel(rho), kernel(-rho)))
 
     def take(self, J: Array) -> Taken:
         return Taken(J, self.columns.take(J))
@@ -142,7 +146,6 @@ class Precomputed:
 
     def __init__(self, Q: Array) -> None:
         self.Q = Q
-        self.diagonal = np.diagonal(Q)
 
     def take(self, J: Array) -> Taken:
         return Taken(J)
@@ -152,3 +155,14 @@ class Precomputed:
 
     def product(self, a: Taken, alpha: Array) -> Array:
         return np.asarray(self.Q[:, a.J] @ alpha, dtype=np.float64)
+
+
+def similarity_of(
+    kernel: str | Kernel, columns: Columns, products: Array
+) -> Correlation | OfCorrelation:
+    """Q for a kernel given by name or as a function; `products` = F'Y orients the aligned one."""
+    if not isinstance(kernel, str):
+        return OfCorrelation(columns, kernel)
+    if kernel in FUNCTIONS:
+        return OfCorrelation(columns, FUNCTIONS[kernel])
+    return Correlation(columns, directions(products) if kernel == "aligned" else None)

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mmfs.columns import as_columns
 from mmfs.columns.distinct import fingerprint_vectors, repeats
-from mmfs.kernels import KERNELS, Correlation, OfCorrelation, Precomputed, Similarity
+from mmfs.kernels import Precomputed, similarity_of
 from mmfs.problem import Problem
 from mmfs.relevance import encode_target, given, relevance_of
 from mmfs.solvers import (
@@ -59,8 +59,8 @@ class MMFS(SelectorMixin, BaseEstimator):
         features (alpha > 0). A number is met exactly whenever that many columns are not constant.
     gamma : float or "auto", default="auto"
         Strength of the pressure towards few features. "auto" takes, for K features, the largest
-        gamma with at least 1.5 K (at most 5,000) support features; for None, the largest at which no
-        feature is left out that has more relevance left than the largest of as many random
+        gamma with at least 1.5 K (at most 5,000) support features; for None, the largest at which
+        no feature is left out that has more relevance left than the largest of as many random
         columns would have, sqrt(2 ln N / M). (In the paper's scale, gamma times M.)
     C : float, default=1.0
         Largest weight of a feature; `inf` is the hard margin.
@@ -211,7 +211,7 @@ class MMFS(SelectorMixin, BaseEstimator):
             first=3 * min(k or 0, LARGEST),
             report=_report if self.verbose else None,
         )
-        self.indices_ = rank(solution, usable & ~eligible, k)
+        self.indices_ = solution.ranked(k, usable & ~eligible)
         self._keep(solution, r, tau)
         self.n_constant_ = len(r) - int(usable.sum())
         self.n_duplicate_ = int((usable & ~eligible).sum())
@@ -239,18 +239,9 @@ class MMFS(SelectorMixin, BaseEstimator):
             n_jobs=self.n_jobs,
         )
         usable = columns.inverse > 0
-        similarity = self._similarity(columns, products)
-        mirrors = self.kernel == "aligned" or _even(similarity)
-        return similarity, r, usable, usable & ~repeats(fingerprints, r, usable, mirrors)
-
-    def _similarity(self, columns: Any, products: Array) -> Similarity:
-        if isinstance(self.kernel, str):
-            if self.kernel == "linear":
-                return Correlation(columns)
-            if self.kernel == "aligned":
-                return Correlation(columns, directions(products))
-            return OfCorrelation(columns, KERNELS[self.kernel])
-        return OfCorrelation(columns, self.kernel)
+        similarity = similarity_of(self.kernel, columns, products)
+        repeated = repeats(fingerprints, r, usable, similarity.mirrors)
+        return similarity, r, usable, usable & ~repeated
 
     def _read_similarities(self, X: Any, y: Array) -> tuple[Any, Array, Array, Array]:
         Q = check_similarities(X)
@@ -284,7 +275,11 @@ class MMFS(SelectorMixin, BaseEstimator):
         self._scores = None
         if self.keep_scores is True or (self.keep_scores == "auto" and len(r) <= KEPT_COLUMNS):
             gradient = verdict.redundancy + verdict.b - tau * r
-            self._scores = {"relevance_": r, "redundancy_": verdict.redundancy, "gradient_": gradient}
+            self._scores = {
+                "relevance_": r,
+                "redundancy_": verdict.redundancy,
+                "gradient_": gradient,
+            }
         self.gamma_ = solution.gamma
         self.b_ = verdict.b
         self.gap_ = verdict.relative_gap
@@ -347,41 +342,6 @@ class MMFS(SelectorMixin, BaseEstimator):
         tags.target_tags.required = True
         tags.target_tags.multi_output = True
         return tags
-
-
-def directions(products: Array) -> Array:
-    """Unit vectors u_j along F'Y: where among the outputs column j points (signs, if one output)."""
-    if products.shape[1] == 1:
-        return np.where(products < 0, -1.0, 1.0)
-    norms = np.linalg.norm(products, axis=1)
-    U = products / np.where(norms > 0, norms, 1.0)[:, None]
-    U[norms == 0, 0] = 1.0
-    return U
-
-
-def rank(solution: Solution, repeated: Array, k: int | None) -> Array:
-    """The first k columns by alpha descending, then G ascending, then index; repeats come last."""
-    J, alpha, G = solution.J, solution.alpha, solution.verdict.gradient
-    head = J[np.lexsort((J, G[J], -alpha))]
-    if k is None or k <= len(head):
-        return head[:k]
-    rest = G.copy()
-    rest[J] = np.inf
-    missing = min(k - len(head), np.count_nonzero(rest < np.inf))
-    limit = np.partition(rest, missing - 1)[missing - 1] if missing else -np.inf
-    candidates = np.flatnonzero(rest <= limit)
-    tail = candidates[np.argsort(rest[candidates], kind="stable")][:missing]
-    copies = np.flatnonzero(repeated)
-    copies = copies[np.argsort(solution.verdict.redundancy[copies], kind="stable")]
-    return np.concatenate([head, tail, copies])[:k]
-
-
-def _even(similarity: Similarity) -> bool:
-    """Whether a column and its mirror image are the same to the kernel."""
-    if not isinstance(similarity, OfCorrelation):
-        return False
-    rho = np.linspace(0, 1, 5)
-    return bool(np.allclose(similarity.kernel(rho), similarity.kernel(-rho)))
 
 
 def _report(n_iter: int, n_columns: int, gap: float) -> None:

@@ -46,9 +46,7 @@ def check_parameters(selector: Any) -> None:
     _require_name(p, "task", ("auto", "classification", "regression"))
     require(_is_real(p["tol"]) and p["tol"] > 0, "tol", "a positive number")
     require(_is_int(p["max_iter"]) and p["max_iter"] >= 1, "max_iter", "a whole number >= 1")
-    require(
-        p["keep_scores"] in ("auto", True, False), "keep_scores", "'auto', True or False"
-    )
+    require(p["keep_scores"] in ("auto", True, False), "keep_scores", "'auto', True or False")
     if p["formulation"] == "constrained" and not _is(gamma, "auto"):
         raise ValueError(
             f"gamma={gamma!r} has no meaning with formulation='constrained', where theta plays "
@@ -122,7 +120,9 @@ def number_to_select(asked: int | float | None, n_columns: int, n_usable: int) -
 def check_similarities(Q: Any) -> Array:
     """X for kernel="precomputed": square, finite, symmetric, with a positive diagonal."""
     if sp.issparse(Q):
-        raise ValueError("kernel='precomputed' takes a dense array of similarities, not a sparse one.")
+        raise ValueError(
+            "kernel='precomputed' takes a dense array of similarities, not a sparse one."
+        )
     if Q.shape[0] != Q.shape[1]:
         raise ValueError(
             f"kernel='precomputed' takes a square matrix of similarities between features, got "

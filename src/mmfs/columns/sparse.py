@@ -36,7 +36,7 @@ class SparseColumns(Columns):
         indptr = self.arrays[0]
         n = len(indptr) - 1
         cuts = np.searchsorted(indptr, np.arange(PORTION, indptr[-1], PORTION))
-        return zip((0, *cuts), (*cuts, n), strict=True)  # type: ignore[return-value]
+        return zip((0, *cuts), (*cuts, n), strict=True)
 
     def moments(self, V: Array) -> Array:
         V = np.ascontiguousarray(V)

@@ -70,7 +70,8 @@ def enough_support(n: int, r_max: float) -> Callable[[Array, float], bool]:
     """At least n support features, or as many as there are before relevance is used up."""
 
     def reached(alpha: Array, gamma: float) -> bool:
-        return np.count_nonzero(alpha) >= n or gamma * alpha.sum() <= 0.01 * r_max
+        b = float(gamma * alpha.sum())
+        return int(np.count_nonzero(alpha)) >= n or 0 < b <= 0.01 * r_max
 
     return reached
 

@@ -151,5 +151,7 @@ def _over_all_columns(problem: Problem, rng: np.random.Generator) -> tuple:
 
 
 def _gram_form(Q: Array, r: Array, C: float, rng: np.random.Generator) -> tuple:
-    diagonal = np.diagonal(Q).copy()
-    return _compiled.Gram(Q), r, diagonal, C, rng, lambda alpha: _compiled.gram_product(Q, alpha), Q.size
+    def state_of(alpha: Array) -> Array:
+        return _compiled.gram_product(Q, alpha)
+
+    return _compiled.Gram(Q), r, np.diagonal(Q).copy(), C, rng, state_of, Q.size

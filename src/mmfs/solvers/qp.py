@@ -108,7 +108,10 @@ def solve_primal(
 def _clarabel(
     H: Any, linear: Array, rows: Any, bounds: Array, equal: Array | None, max_iter: int
 ) -> tuple[Array, Array, int]:
-    """min 1/2 x'Hx + linear'x with rows x <= bounds (and equal x = 1): x, multipliers, iterations."""
+    """min 1/2 x'Hx + linear'x with rows x <= bounds (and equal x = 1).
+
+    Returns x, the multipliers of the rows, and the number of iterations.
+    """
     try:
         import clarabel
     except ImportError:

@@ -6,13 +6,32 @@ import numpy as np
 
 from mmfs.problem import Verdict
 
+Array = np.ndarray
+
 
 @dataclass(frozen=True)
 class Solution:
     """Support columns J with their alpha > 0, and the judge's word on them."""
 
-    J: np.ndarray
-    alpha: np.ndarray
+    J: Array
+    alpha: Array
     gamma: float | None  # None: the constrained form
     verdict: Verdict
     n_iter: int
+
+    def ranked(self, k: int | None, repeated: Array) -> Array:
+        """The first k columns by alpha descending, then G ascending, then index.
+
+        k None: all of the support. Columns marked as `repeated` come after all others.
+        """
+        J, G = self.J, self.verdict.gradient
+        head = J[np.lexsort((J, G[J], -self.alpha))]
+        if k is None or k <= len(head):
+            return head[:k]
+        rest = G.copy()
+        rest[J] = np.inf
+        missing = min(k - len(head), int(np.count_nonzero(rest < np.inf)))
+        limit = np.partition(rest, missing - 1)[missing - 1] if missing else -np.inf
+        candidates = np.flatnonzero(rest <= limit)
+        tail = candidates[np.argsort(rest[candidates], kind="stable")][:missing]
+        return np.concatenate([head, tail, np.flatnonzero(repeated)])[:k]

@@ -50,7 +50,7 @@ def working_set(
             break
         G = verdict.gradient.copy()
         G[taken.J] = np.inf
-        worst = _lowest(G, max(FEWEST, 2 * np.count_nonzero(alpha)), below=0.0)
+        worst = _lowest(G, max(FEWEST, 2 * int(np.count_nonzero(alpha))), below=0.0)
         if len(worst) == 0:  # all that is missing is precision
             if eps < 1e-15:
                 break
