@@ -312,7 +312,7 @@ def dcd(X, r, diagonal, gamma, C, alpha, state, sums, active, shrink, seed, eps,
             j = active[k]
             a = alpha[j]
             G = _dot(X, j, state, sums) + gamma * s - r[j]
-            if (a <= 0.0 and G > upper) or (a >= C and G < lower):  # noqa: SIM300
+            if (a <= 0.0 and G > upper) or (a >= C and G < lower):
                 n_active -= 1
                 active[k], active[n_active] = active[n_active], j
                 continue

@@ -32,6 +32,7 @@ class DenseColumns(Columns):
         # One of the column's own values as origin: one pass, and no cancellation to speak of.
         origin = self.X[0].astype(np.float64) if self.center else self.mean
 
+        @np.errstate(invalid="ignore", over="ignore", divide="ignore")  # `inverse` marks them
         def work(columns: slice) -> None:
             total, squares = np.zeros((2, columns.stop - columns.start))
             for rows, tile in self._tiles(columns, origin):
@@ -47,9 +48,7 @@ class DenseColumns(Columns):
             self.inverse[columns] = np.where(np.isfinite(squares), inverse, np.nan)
             products[columns] *= inverse[:, None]
 
-        # Columns that are constant or not finite are marked in `inverse`.
-        with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
-            self._each(work, self._column_tiles())
+        self._each(work, self._column_tiles())
         return products
 
     def project(self, V: Array) -> Array:

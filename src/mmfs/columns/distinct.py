@@ -19,10 +19,11 @@ def fingerprint_vectors(n_rows: int) -> Array:
 
 
 def repeats(fingerprints: Array, r: Array, among: Array, mirrors: bool) -> Array:
-    """True for a column that is the same as one with a lower index, with the same relevance.
+    """True for a column that is the same as another one, which stands for it.
 
-    Only columns where the mask `among` is True are looked at. With `mirrors`, a column and its
-    mirror image are the same too.
+    That is the first, or the first of the most relevant if their relevances r differ. Only columns
+    where the mask `among` is True are looked at. With `mirrors`, a column and its mirror image
+    are the same too.
     """
     first, second = fingerprints[:, 0].copy(), fingerprints[:, 1].copy()
     if mirrors:
@@ -33,14 +34,18 @@ def repeats(fingerprints: Array, r: Array, among: Array, mirrors: bool) -> Array
     near = np.flatnonzero(np.diff(first[order]) <= TOLERANCE)
     left, right = order[near], order[near + 1]
     same = np.abs(second[left] - second[right]) <= TOLERANCE
-    same &= np.abs(r[left] - r[right]) <= TOLERANCE * (1 + r[left])
     near, left, right = near[same], left[same], right[same]
 
     out = np.zeros(len(r), dtype=bool)
     if len(near) == 0:
         return out
-    # Neighbouring pairs that follow one another form a group; its lowest index stands for it.
+    # Pairs of neighbours that follow one another form a group.
     starts = np.flatnonzero(np.diff(near, prepend=-2) > 1)
-    out[left[starts]] = out[right] = True
-    out[np.minimum(left[starts], np.minimum.reduceat(right, starts))] = False
+    members = np.insert(right, starts, left[starts])
+    starts += np.arange(len(starts))
+    best = np.maximum.reduceat(r[members], starts)
+    sizes = np.diff(starts, append=len(members))
+    relevant = r[members] >= np.repeat(best, sizes) * (1 - 1e-9)
+    out[members] = True
+    out[np.minimum.reduceat(np.where(relevant, members, len(r)), starts)] = False
     return out

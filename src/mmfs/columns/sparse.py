@@ -182,8 +182,9 @@ class SparseBlock:
 
 def _arrays(X: Any) -> tuple[Array, Array, Array]:
     """indptr, indices and data as read-only views, of types that the compiled loops know."""
-    known = X.dtype.char in "?bBhHiIlLqQfd" and X.dtype.isnative
-    data = X.data if known else X.data.astype(np.float64)
+    data = X.data.view(np.uint8) if X.dtype == bool else X.data
+    if data.dtype.char == "g":  # long double
+        data = data.astype(np.float64)
     return (
         _read_only(X.indptr.astype(np.int64, copy=False)),
         _read_only(X.indices),

@@ -103,5 +103,8 @@ class UnitSum:
         return self.exact(solve(1.0, shift)), None
 
     def exact(self, alpha: Array) -> Array:
-        """alpha with the last rounding error in its sum removed."""
-        return np.minimum(alpha / alpha.sum(), self.C)
+        """alpha with the last rounding error in its sum removed from those below C."""
+        free = alpha < self.C
+        full = self.C * np.count_nonzero(~free) if not free.all() else 0.0
+        scale = (1.0 - full) / alpha[free].sum() if alpha[free].any() else 1.0
+        return np.where(free, scale * alpha, alpha)

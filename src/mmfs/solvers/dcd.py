@@ -97,6 +97,7 @@ def plain_dcd(
     """
     descent = Descent(*_over_all_columns(problem, rng))
     scale = max(float(problem.r.max()), np.finfo(float).tiny)
+    inner_tol = tol
 
     def solve(gamma: float, shift: float) -> Array:
         """Tighten eps until the gap is closed: no eps is right for all data."""
@@ -106,15 +107,19 @@ def plain_dcd(
             converged = descent.run(gamma, shift, eps, max_iter - descent.n_passes)
             alpha = clean(descent.alpha)
             J = np.flatnonzero(alpha)
-            closed = shifted.judge(problem.Q.take(J), alpha[J], gamma).relative_gap <= 0.5 * tol
+            closed = shifted.judge(problem.Q.take(J), alpha[J], gamma).relative_gap <= inner_tol
             if closed or not converged or eps < 1e-14 * scale:
                 return alpha
             eps /= 10
 
-    alpha, gamma = aim(solve, None)
-    J = np.flatnonzero(alpha)
-    verdict = problem.judge(problem.Q.take(J), alpha[J], gamma)
-    return Solution(J, alpha[J], gamma, verdict, descent.n_passes)
+    gamma = None
+    while True:
+        alpha, gamma = aim(solve, gamma)
+        J = np.flatnonzero(alpha)
+        verdict = problem.judge(problem.Q.take(J), alpha[J], gamma)
+        if verdict.relative_gap <= tol or descent.n_passes >= max_iter or inner_tol < 1e-14:
+            return Solution(J, alpha[J], gamma, verdict, descent.n_passes)
+        inner_tol /= 10  # a search was misled by the imprecision of its steps
 
 
 def _over_all_columns(problem: Problem, rng: np.random.Generator) -> tuple:

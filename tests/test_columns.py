@@ -1,0 +1,179 @@
+"""Every place for data gives the answers of explicit standardisation."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from mmfs.columns import DenseColumns, SparseColumns, as_columns
+from mmfs.columns import sparse as sparse_module
+from tests.reference.explicit import standardised
+
+
+def example(n_rows=30, n_columns=25, density=0.3):
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((n_rows, n_columns)) * (rng.random((n_rows, n_columns)) < density)
+    X[:, 3] = 0  # empty
+    X[:, 4] = 2.5  # constant, every entry stored
+    X[:, 5] = rng.standard_normal(n_rows) + 1e4  # a large offset
+    return X
+
+
+def with_wide_indices(X):
+    X.indices, X.indptr = X.indices.astype(np.int64), X.indptr.astype(np.int64)
+    return X
+
+
+def read_only(X):
+    X = X.copy()
+    for name in ("data", "indices", "indptr"):
+        if hasattr(X, name) and not isinstance(X, np.ndarray):
+            getattr(X, name).flags.writeable = False
+    if isinstance(X, np.ndarray):
+        X.flags.writeable = False
+    return X
+
+
+PLACES = {
+    "c_order": np.ascontiguousarray,
+    "f_order": np.asfortranarray,
+    "strided": lambda X: np.repeat(np.repeat(X, 2, 0), 2, 1)[::2, ::2],
+    "read_only": read_only,
+    "csc_array": sp.csc_array,
+    "csr_array": sp.csr_array,
+    "csc_matrix": sp.csc_matrix,
+    "csr_matrix": sp.csr_matrix,
+    "csc_int64": lambda X: with_wide_indices(sp.csc_array(X)),
+    "csr_int64": lambda X: with_wide_indices(sp.csr_array(X)),
+    "csc_read_only": lambda X: read_only(sp.csc_array(X)),
+}
+
+
+def centred_vectors(n_rows, q=3):
+    V = np.random.default_rng(2).standard_normal((n_rows, q))
+    return V - V.mean(axis=0)
+
+
+@pytest.mark.parametrize("center", [True, False])
+@pytest.mark.parametrize("place", PLACES)
+def test_agrees_with_explicit_standardisation(place, center):
+    X = example()
+    F, V = standardised(X, center), centred_vectors(len(X))
+    columns = as_columns(PLACES[place](X), center=center)
+    assert isinstance(columns, SparseColumns if place.startswith("cs") else DenseColumns)
+
+    np.testing.assert_allclose(columns.moments(V), F.T @ V, atol=1e-8)
+    not_centred = V + 1.0
+    np.testing.assert_allclose(columns.project(not_centred), F.T @ not_centred, atol=1e-8)
+    np.testing.assert_allclose(columns.project(V[:, :1]), F.T @ V[:, :1], atol=1e-8)
+    assert np.array_equal(columns.inverse > 0, np.linalg.norm(F, axis=0) > 0)
+
+    J, K = np.array([7, 5, 0]), np.array([8, 5])
+    a, b = columns.take(J), columns.take(K)
+    np.testing.assert_allclose(a.dense(), F[:, J], atol=1e-8)
+    np.testing.assert_allclose(a.gram(b), F[:, J].T @ F[:, K], atol=1e-7)
+    weights = np.arange(10.0).reshape(5, 2)
+    both = a.join(b)
+    np.testing.assert_allclose(both.combine(weights), F[:, [*J, *K]] @ weights, atol=1e-7)
+    kept = both.only(np.array([True, False, False, True, False]))
+    np.testing.assert_allclose(kept.dense(), F[:, [7, 8]], atol=1e-8)
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8", "i1", "i4", "i8", "u2", "?", "g"])
+@pytest.mark.parametrize("place", ["c_order", "f_order", "csc_array", "csr_array"])
+def test_all_real_types(place, dtype):
+    X = np.rint(3 * example()).astype(dtype)
+    V = centred_vectors(len(X))
+    columns = as_columns(PLACES[place](X))
+    np.testing.assert_allclose(columns.moments(V), standardised(X).T @ V, atol=1e-6)
+    np.testing.assert_allclose(columns.project(V), standardised(X).T @ V, atol=1e-6)
+
+
+def test_memory_mapped(tmp_path):
+    X = sp.csc_array(example())
+    V = centred_vectors(X.shape[0])
+    for name in ("data", "indices", "indptr"):
+        np.save(tmp_path / f"{name}.npy", getattr(X, name))
+    parts = (np.load(tmp_path / f"{n}.npy", mmap_mode="r") for n in ("data", "indices", "indptr"))
+    mapped = sp.csc_array(tuple(parts), shape=X.shape)
+    np.testing.assert_array_equal(as_columns(mapped).moments(V), as_columns(X).moments(V))
+    np.save(tmp_path / "dense.npy", X.toarray())
+    dense = np.load(tmp_path / "dense.npy", mmap_mode="r")
+    np.testing.assert_allclose(
+        as_columns(dense).moments(V), as_columns(X).moments(V), rtol=1e-8, atol=1e-10
+    )
+
+
+@pytest.mark.parametrize("kind", [sp.csc_array, sp.csr_array])
+def test_unsorted_and_repeated_entries_are_put_in_order_in_a_copy(kind):
+    X = kind(example())
+    # Halve every entry and store it twice, out of order.
+    indptr = 2 * X.indptr
+    indices = np.concatenate(
+        [np.tile(X.indices[a:b][::-1], 2) for a, b in zip(X.indptr, X.indptr[1:], strict=False)]
+    )
+    data = np.concatenate(
+        [np.tile(X.data[a:b][::-1] / 2, 2) for a, b in zip(X.indptr, X.indptr[1:], strict=False)]
+    )
+    messy = kind((data, indices, indptr), shape=X.shape)
+    before = (messy.data.copy(), messy.indices.copy())
+    V = centred_vectors(X.shape[0])
+    columns = as_columns(messy)
+    np.testing.assert_allclose(columns.moments(V), as_columns(X).moments(V), atol=1e-12)
+    np.testing.assert_allclose(columns.project(V), standardised(X).T @ V, atol=1e-8)
+    assert np.array_equal(messy.data, before[0]) and np.array_equal(messy.indices, before[1])
+
+
+@pytest.mark.parametrize("place", ["c_order", "f_order", "csc_array", "csr_array"])
+def test_answers_do_not_depend_on_threads_or_portions(place, monkeypatch):
+    monkeypatch.setattr(sparse_module, "PORTION", 40)
+    X = PLACES[place](example(n_columns=60))
+    V = centred_vectors(X.shape[0])
+    one, two = as_columns(X, n_jobs=1), as_columns(X, n_jobs=2)
+    np.testing.assert_array_equal(one.moments(V), two.moments(V))
+    np.testing.assert_array_equal(one.project(V), two.project(V))
+    np.testing.assert_allclose(one.project(V), standardised(X).T @ V, atol=1e-8)
+
+
+@pytest.mark.parametrize("place", ["c_order", "f_order", "csc_array", "csr_array"])
+@pytest.mark.parametrize("sign", [1, -1])
+def test_states_counts_low_middling_and_high(place, sign):
+    X = sign * example()
+    X[:, 6] = sign * (10 + np.random.default_rng(0).standard_normal(len(X)))  # zero is an outlier
+    X[0, 6] = 0
+    labels = np.arange(len(X)) % 3
+    columns = as_columns(PLACES[place](X))
+    columns.moments(centred_vectors(len(X)))
+    counts = columns.states(labels, 3)
+    z = (X - X.mean(0)) / np.where(X.std(0) > 0, X.std(0), 1)
+    z[:, [3, 4]] = 0
+    for state, mask in enumerate([z < -1, abs(z) <= 1, z > 1]):
+        for label in range(3):
+            expected = mask[labels == label].sum(axis=0)
+            np.testing.assert_array_equal(counts[:, state, label], expected)
+
+
+@given(
+    arrays(
+        float,
+        st.tuples(st.integers(2, 8), st.integers(1, 6)),
+        elements=st.sampled_from([0.0, 0.0, 1.0, -2.5, 1000.125, 3e-4]),
+    )
+)
+def test_places_agree_on_any_matrix(X):
+    V = centred_vectors(len(X), 2)
+    expected = standardised(X).T @ V
+    for place in ("c_order", "f_order", "csc_array", "csr_array"):
+        np.testing.assert_allclose(
+            as_columns(PLACES[place](X)).moments(V), expected, atol=1e-8, err_msg=place
+        )
+
+
+def test_bad_row_numbers_are_refused():
+    X = sp.csc_array(example())
+    X.indices = X.indices.copy()
+    X.indices[-1] = 10_000
+    with pytest.raises(ValueError):
+        as_columns(X).moments(centred_vectors(X.shape[0]))
