@@ -91,7 +91,7 @@ class MMFS(SelectorMixin, BaseEstimator):
     tol : float, default=1e-4
         Relative duality gap at which to stop.
     max_iter : int, default=1000
-        Most rounds of the working set, passes of "dcd", or iterations of "qp".
+        Most rounds of the working set; passes of "dcd", or iterations of "qp", for one gamma.
     keep_scores : bool or "auto", default="auto"
         Whether to keep `relevance_`, `redundancy_` and `gradient_`, which have a value for every
         column. "auto" keeps them for up to 100,000 columns.

@@ -97,18 +97,20 @@ def plain_dcd(
     """
     descent = Descent(*_over_all_columns(problem, rng))
     scale = max(float(problem.r.max()), np.finfo(float).tiny)
-    inner_tol = tol
+    inner_tol, exhausted = tol, False
 
     def solve(gamma: float, shift: float) -> Array:
         """Tighten eps until the gap is closed: no eps is right for all data."""
+        nonlocal exhausted
         shifted = Problem(problem.Q, problem.r - shift, problem.C)
-        eps = 0.1 * scale
+        eps, limit = 0.1 * scale, descent.n_passes + max_iter
         while True:
-            converged = descent.run(gamma, shift, eps, max_iter - descent.n_passes)
+            converged = descent.run(gamma, shift, eps, limit - descent.n_passes)
             alpha = clean(descent.alpha)
             J = np.flatnonzero(alpha)
             closed = shifted.judge(problem.Q.take(J), alpha[J], gamma).relative_gap <= inner_tol
-            if closed or not converged or eps < 1e-14 * scale:
+            exhausted = not converged
+            if closed or exhausted or eps < 1e-14 * scale:
                 return alpha
             eps /= 10
 
@@ -117,7 +119,7 @@ def plain_dcd(
         alpha, gamma = aim(solve, gamma)
         J = np.flatnonzero(alpha)
         verdict = problem.judge(problem.Q.take(J), alpha[J], gamma)
-        if verdict.relative_gap <= tol or descent.n_passes >= max_iter or inner_tol < 1e-14:
+        if verdict.relative_gap <= tol or exhausted or inner_tol < 1e-14:
             return Solution(J, alpha[J], gamma, verdict, descent.n_passes)
         inner_tol /= 10  # a search was misled by the imprecision of its steps
 

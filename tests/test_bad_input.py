@@ -1,0 +1,135 @@
+"""Each mistake gets one sentence that says what is wrong, where, and what to do."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+
+from mmfs import MMFS
+
+X = np.random.default_rng(0).standard_normal((20, 6))
+Y = np.arange(20) % 2
+
+
+def broken(value, row=3, column=2):
+    Z = X.copy()
+    Z[row, column] = value
+    return Z
+
+
+PARAMETERS = [
+    ({"n_features_to_select": 0}, r"n_features_to_select must be a whole number .* got 0\."),
+    ({"n_features_to_select": 1.5}, r"a fraction in \(0, 1\], .* got 1\.5\."),
+    ({"n_features_to_select": "all"}, r"n_features_to_select must be .* got 'all'\."),
+    ({"n_features_to_select": True}, r"n_features_to_select must be .* got True\."),
+    ({"gamma": -1}, r"gamma must be 'auto' or a positive number, got -1\."),
+    ({"gamma": 0}, r"gamma must be 'auto' or a positive number, got 0\."),
+    ({"gamma": "big"}, r"gamma must be 'auto' or a positive number, got 'big'\."),
+    ({"C": -0.5}, r"C must be a positive number, or inf .* got -0\.5\."),
+    ({"C": np.nan}, r"C must be a positive number.* got nan\."),
+    ({"theta": 1}, r"theta must be a number between 0 and 1, got 1\."),
+    ({"kernel": "cubic"}, r"kernel must be one of 'aligned', 'linear', .* got 'cubic'\."),
+    ({"kernel": 3}, r"kernel must be one of .* a function of the correlation, got 3\."),
+    ({"relevance": "chi2"}, r"relevance must be one of 'correlation', .* got 'chi2'\."),
+    ({"formulation": "dual"}, r"formulation must be one of 'squared_bias', 'constrained'"),
+    ({"solver": "smo"}, r"solver must be one of 'working_set', 'dcd', 'qp', got 'smo'\."),
+    ({"task": "ranking"}, r"task must be one of 'auto', 'classification', 'regression'"),
+    ({"tol": 0}, r"tol must be a positive number, got 0\."),
+    ({"max_iter": 0}, r"max_iter must be a whole number >= 1, got 0\."),
+    ({"keep_scores": "maybe"}, r"keep_scores must be 'auto', True or False"),
+    ({"formulation": "constrained", "gamma": 0.1}, r"gamma=0\.1 has no meaning .*gamma='auto'\."),
+    ({"formulation": "constrained", "C": 0.1}, r"6 distinct columns .* C of at least 0\.167\."),
+    ({"kernel": "precomputed"}, r"needs the relevance of each feature as an array"),
+    ({"n_features_to_select": 7}, r"=7 is more than the 6 usable columns of X; ask for at most 6"),
+    ({"relevance": np.ones(5)}, r"relevance has 5 values, but X has 6 columns\."),
+    ({"relevance": -np.ones(6)}, r"finite and not negative, but is -1\.0 for column 0\."),
+]
+
+
+@pytest.mark.parametrize(("parameters", "sentence"), PARAMETERS)
+def test_parameters(parameters, sentence):
+    with pytest.raises(ValueError, match=sentence) as caught:
+        MMFS(**parameters).fit(X, Y)
+    assert "\n" not in str(caught.value)
+
+
+DATA = [
+    (broken(np.nan), Y, r"X has NaN in row 3 of column 2; impute, rescale or drop it\."),
+    (broken(np.inf), Y, r"X has infinity in row 3 of column 2"),
+    (broken(1e200), Y, r"X has numbers too large to square of column 2"),
+    (np.full((20, 6), np.nan), Y, r"row 0 of column 0 \(6 columns are affected\)"),
+    (sp.csc_array(broken(np.nan)), Y, r"X has NaN in row 3 of column 2"),
+    (sp.csr_array(broken(-np.inf)), Y, r"X has infinity in row 3 of column 2"),
+    (pd.DataFrame(broken(np.nan), columns=list("abcdef")), Y, r"row 3 of column 2 \('c'\)"),
+    (X, np.zeros(20), r"y has only one class \(0\.0\); .* needs at least two classes\."),
+    (X, np.full(20, "sick"), r"y has only one class \(sick\)"),
+    (X, np.full(20, 0.5), r"y is constant; there is nothing to select features for\."),
+    (X, Y[:19], r"inconsistent numbers of samples: \[20, 19\]"),
+    (X, np.where(Y, np.nan, 1.0), r"y contains NaN"),
+    (X, None, r"requires y to be passed"),
+    (X, np.array(["a", 1] * 10, dtype=object), r"y mixes text with other values"),
+    (X[0], Y, r"Expected 2D array, got 1D array"),
+    (np.empty((0, 6)), np.empty(0), r"Found array with 0 sample\(s\)"),
+    (np.empty((20, 0)), Y, r"Found array with 0 feature\(s\)"),
+    (X[:1], Y[:1], r"minimum of 2 is required"),
+    (np.ones((20, 6)), Y, r"all 6 columns of X are constant; nothing can be selected\."),
+    (pd.DataFrame({"age": range(20), "sex": ["f"] * 20}), Y, r"text in column 'sex' \(such as 'f'"),
+    (X.astype(str) + "x", Y, r"could not convert string to float|numeric"),
+    (X + 1j, Y, r"Complex data not supported"),
+]
+
+
+@pytest.mark.parametrize(("data", "target", "sentence"), DATA)
+def test_data(data, target, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        MMFS(2).fit(data, target)
+
+
+def test_constant_columns_are_counted_in_the_message():
+    Z = X.copy()
+    Z[:, :2] = 1
+    with pytest.raises(ValueError, match=r"=5 .* 4 usable .* \(2 of the 6 are constant\)"):
+        MMFS(5).fit(Z, Y)
+
+
+SIMILARITIES = [
+    (np.ones((3, 4)), r"takes a square matrix .* got 3 x 4\."),
+    (np.array([[1, 0.5], [0.2, 1]]), r"not symmetric; pass \(Q \+ Q\.T\) / 2\."),
+    (np.array([[1, np.nan], [np.nan, 1]]), r"NaN or infinity"),
+    (np.diag([1.0, 0.0]), r"feature 1 has similarity 0 to itself; it must be positive\."),
+    (sp.eye_array(3).tocsr(), r"dense array of similarities"),
+]
+
+
+@pytest.mark.parametrize(("Q", "sentence"), SIMILARITIES)
+def test_precomputed_similarities(Q, sentence):
+    relevance = np.ones(Q.shape[1])
+    with pytest.raises(ValueError, match=sentence):
+        MMFS(1, kernel="precomputed", relevance=relevance).fit(Q, np.arange(Q.shape[0]))
+
+
+def test_tasks_that_do_not_fit_the_target():
+    with pytest.raises(ValueError, match=r"y must hold numbers to be read as quantities"):
+        MMFS(task="regression").fit(X, np.where(Y, "a", "b"))
+    with pytest.raises(ValueError, match=r"y has 2 columns; task='classification' takes one"):
+        MMFS(task="classification").fit(X, X[:, :2])
+    with pytest.raises(ValueError, match=r"mutual information is defined for one output"):
+        MMFS(relevance="mutual_info").fit(X, X[:, :2])
+
+
+def test_transform_checks_its_input():
+    selector = MMFS(2).fit(X, Y)
+    with pytest.raises(ValueError, match="X has 5 features, but MMFS is expecting 6"):
+        selector.transform(X[:, :5])
+    with pytest.raises(ValueError, match="NaN"):
+        selector.transform(sp.csc_array(broken(np.nan)))
+
+
+def test_bad_input_changes_nothing():
+    selector = MMFS(2).fit(X, Y)
+    before = selector.indices_.copy()
+    Z = broken(np.nan)
+    with pytest.raises(ValueError):
+        selector.fit(Z, Y)
+    assert np.array_equal(selector.indices_, before)
+    assert np.isnan(Z).sum() == 1

@@ -1,0 +1,243 @@
+"""MMFS as scikit-learn users meet it."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.base import clone
+from sklearn.feature_selection import r_regression
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from mmfs import MMFS
+from mmfs.kernels import rbf
+
+VARIANTS = [
+    MMFS(),
+    MMFS(1),
+    MMFS(0.5, gamma=0.1),
+    MMFS(kernel="linear", C=np.inf),
+    MMFS(kernel="poly2", center=False),
+    MMFS(kernel=rbf(0.5)),
+    MMFS(formulation="constrained"),
+    MMFS(relevance="mutual_info"),
+    MMFS(relevance="binned_mutual_info", n_jobs=2),
+    MMFS(solver="dcd"),
+    MMFS(solver="qp"),
+]
+
+
+@pytest.mark.filterwarnings("ignore:No features were selected")  # some checks use pure noise
+@parametrize_with_checks(VARIANTS)
+def test_scikit_learn_conventions(estimator, check):
+    check(estimator)
+
+
+def test_fitted_attributes(small):
+    X, y = small
+    selector = MMFS(6).fit(X, y)
+    assert selector.indices_.shape == (6,)
+    assert np.array_equal(np.flatnonzero(selector.support_), np.sort(selector.indices_))
+    G = selector.redundancy_ + selector.b_ - selector.relevance_
+    np.testing.assert_allclose(selector.gradient_, G)
+    np.testing.assert_allclose(selector.b_, selector.gamma_ * selector.alpha_.sum())
+    assert selector.n_constant_ == 1 and selector.n_duplicate_ == 2
+    assert selector.n_passes_ >= 2 and 0 <= selector.gap_ <= selector.tol
+
+
+def test_rank_is_by_weight_then_gradient_then_index(small):
+    X, y = small
+    selector = MMFS(37, gamma=0.5).fit(X, y)  # far more than the support
+    alpha, G = selector.alpha_[selector.indices_], selector.gradient_[selector.indices_]
+    support = np.count_nonzero(alpha)
+    assert 1 < support < 20
+    assert (np.diff(alpha) <= 0).all()
+    assert (np.diff(G[support:]) >= 0).all()
+    ties = MMFS(5, gamma=0.5, C=1e-3).fit(X, y)  # all at C: the gradient decides
+    assert (ties.alpha_[ties.indices_] == 1e-3).all()
+    assert (np.diff(ties.gradient_[ties.indices_]) >= 0).all()
+
+
+@pytest.mark.parametrize("kernel", ["aligned", "linear", "poly2", "rbf"])
+def test_exactly_k_columns_come_back(small, kernel):
+    X, y = small
+    for k in range(1, 40):
+        indices = MMFS(k, kernel=kernel).fit(X, y).indices_
+        assert len(set(indices.tolist())) == k
+        assert 12 not in indices  # constant
+    assert len(MMFS(0.25).fit(X, y).indices_) == 10
+    assert len(MMFS(1.0).fit(X, y).indices_) == 39
+
+
+def test_copies_stand_behind_the_first_and_come_last(small):
+    X, y = small  # 10 is a copy of 0, 11 mirrors 1
+    assert set(MMFS(39).fit(X, y).indices_[-2:]) == {10, 11}
+    for gamma in (1e-3, 0.1):
+        alpha = MMFS(gamma=gamma, kernel="poly2").fit(X, y).alpha_
+        assert alpha[10] == alpha[11] == 0 < min(alpha[0], alpha[1])
+    # To the linear kernel a mirror image is another column.
+    assert MMFS(39, kernel="linear").fit(X, y).indices_[-1] == 10
+    # With finite C a copy does not double what the pair may weigh.
+    assert MMFS(gamma=0.01, C=0.05).fit(X, y).alpha_[[0, 10]].tolist() == [0.05, 0]
+
+
+def test_linear_prefers_mirror_images_and_the_others_do_not():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((300, 30))
+    y = X[:, :5].sum(axis=1)
+    X = np.hstack([X, -X[:, :5] + 0.01 * rng.standard_normal((300, 5))])
+    taken = {
+        kernel: set(MMFS(5, kernel=kernel, gamma=0.01).fit(X, y).indices_)
+        for kernel in ("linear", "aligned", "poly2")
+    }
+    pairs = {kernel: sum({j, j + 30} <= J for j in range(5)) for kernel, J in taken.items()}
+    assert pairs == {"linear": 2, "aligned": 0, "poly2": 0}
+    assert all({j % 30 for j in taken[k]} == set(range(5)) for k in ("aligned", "poly2"))
+
+
+def test_orthogonal_columns_rank_by_relevance_alone():
+    X = np.linalg.qr(np.random.default_rng(0).standard_normal((60, 20)))[0]
+    X = np.linalg.qr(X - X.mean(axis=0))[0]
+    y = X @ np.linspace(1, 2, 20)
+    r = np.abs(r_regression(X, y))
+    for kernel in ("aligned", "linear", "poly2"):
+        selector = MMFS(20, kernel=kernel, gamma=0.3, C=np.inf, tol=1e-10).fit(X, y)
+        assert selector.indices_.tolist() == np.argsort(-r).tolist()
+        np.testing.assert_allclose(
+            selector.alpha_, np.maximum(r - selector.b_, 0), atol=1e-8
+        )  # closed form
+
+
+@given(st.integers(0, 1000), st.sampled_from(["aligned", "poly2", "linear"]), st.booleans())
+def test_order_and_scale_do_not_matter(seed, kernel, sparse):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((30, 12)) * (rng.random((30, 12)) < 0.7)
+    y = rng.standard_normal(30)
+    rows, columns = rng.permutation(30), rng.permutation(12)
+    scale = rng.uniform(0.01, 100, 12)
+    options = {"kernel": kernel, "gamma": 0.1, "tol": 1e-10}
+    store = sp.csc_array if sparse else np.asarray
+    alpha = MMFS(**options).fit(store(X), y).alpha_
+    other = MMFS(**options, random_state=seed).fit(store((X * scale)[rows][:, columns]), y[rows])
+    np.testing.assert_allclose(other.alpha_, alpha[columns], atol=1e-6)
+
+
+def test_multi_class_finds_what_tells_each_class():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 4, 400)
+    X = rng.standard_normal((400, 100))
+    for c in range(4):
+        X[y == c, c] += 1.5
+    X[:, 10:14] = X[:, :4] + 0.1 * rng.standard_normal((400, 4))
+    chosen = MMFS(4).fit(X, np.array(["oak", "ash", "elm", "fir"])[y]).indices_
+    assert {j % 10 for j in chosen} == {0, 1, 2, 3}
+
+
+def test_precomputed_similarities(small):
+    X, y = small
+    X = np.delete(X, [10, 11, 12], axis=1)
+    data = MMFS(5, kernel="poly2", tol=1e-8).fit(X, y)
+    Q, r = np.corrcoef(X.T) ** 2, data.relevance_
+    given_q = MMFS(5, kernel="precomputed", relevance=r, tol=1e-8).fit(Q, np.zeros(len(Q)))
+    assert given_q.indices_.tolist() == data.indices_.tolist()
+    np.testing.assert_allclose(given_q.alpha_, data.alpha_, atol=1e-6)
+    assert given_q.transform(X).shape == (120, 5)
+
+
+def test_data_frames_keep_their_names(small):
+    X, y = small
+    names = [f"gene {j}" for j in range(40)]
+    frame = pd.DataFrame(X, columns=names)
+    selector = MMFS(4).fit(frame, pd.Series(y).map({0: "ALL", 1: "AML"}))
+    expected = [names[j] for j in np.sort(selector.indices_)]
+    assert selector.get_feature_names_out().tolist() == expected
+    for container, frames in (("pandas", pd.DataFrame), ("polars", pl.DataFrame)):
+        out = clone(selector).set_output(transform=container).fit(frame, y).transform(frame)
+        assert isinstance(out, frames) and list(out.columns) == expected
+    from_polars = MMFS(4).fit(pl.DataFrame(X, schema=names), pl.Series(y))
+    assert from_polars.indices_.tolist() == selector.indices_.tolist()
+    assert from_polars.feature_names_in_.tolist() == names
+
+
+@pytest.mark.parametrize("kind", [sp.csc_array, sp.csc_matrix, sp.csr_array, sp.coo_array])
+def test_sparse_input_and_output(small, kind):
+    X, y = small
+    X = np.where(np.abs(X) > 2, X, 0)
+    S = kind(X)
+    selector = MMFS(5).fit(S, y)
+    assert selector.indices_.tolist() == MMFS(5).fit(X, y).indices_.tolist()
+    out = selector.transform(S)
+    assert sp.issparse(out) and (S.format != "csc" or out.format == "csc")
+    np.testing.assert_array_equal(out.toarray(), X[:, np.sort(selector.indices_)])
+    back = selector.inverse_transform(out).toarray()
+    np.testing.assert_array_equal(back[:, selector.support_], X[:, selector.support_])
+
+
+def test_pipeline_grid_search_clone_and_pickle(small):
+    X, y = small
+    pipeline = make_pipeline(StandardScaler(), MMFS(), LogisticRegression())
+    grid = {"mmfs__n_features_to_select": [2, 5], "mmfs__gamma": ["auto", 0.1]}
+    search = GridSearchCV(pipeline, grid, cv=3, n_jobs=2).fit(X, y)
+    assert search.best_score_ > 0.7
+    selector = search.best_estimator_["mmfs"]
+    copy = pickle.loads(pickle.dumps(selector))
+    assert copy.indices_.tolist() == selector.indices_.tolist()
+    np.testing.assert_array_equal(copy.alpha_, selector.alpha_)
+    assert not hasattr(clone(selector), "indices_")
+    with pytest.raises(TypeError, match="fit"):
+        selector.fit(X, y, sample_weight=np.ones(len(y)))
+
+
+def test_a_selector_fitted_on_ten_million_columns_is_small():
+    rng = np.random.default_rng(0)
+    n = 10_000_000
+    rows = rng.integers(0, 50, n).astype(np.int32)
+    X = sp.csc_array((np.ones(n), rows, np.arange(n + 1)), shape=(50, n))
+    selector = MMFS(20).fit(X, rng.integers(0, 2, 50))
+    assert len(pickle.dumps(selector)) < 100_000
+    assert selector.n_duplicate_ == n - 50
+    assert selector.alpha_.shape == (n,)
+    with pytest.raises(AttributeError, match=r"relevance_ was not kept.*keep_scores=True"):
+        _ = selector.relevance_
+
+
+def test_scores_are_kept_when_asked(small):
+    X, y = small
+    assert MMFS(keep_scores=True).fit(X, y).relevance_.shape == (40,)
+    assert not hasattr(MMFS(keep_scores=False).fit(X, y), "redundancy_")
+
+
+def test_the_fitted_object_does_not_hold_the_data(small):
+    X, y = small
+    wide = np.hstack([X, np.random.default_rng(0).standard_normal((120, 5000))])
+    assert len(pickle.dumps(MMFS(5).fit(wide, y))) < wide.nbytes / 10
+
+
+def test_same_seed_same_answer_whatever_the_threads(small):
+    X, y = small
+    fits = [MMFS(8, n_jobs=n, random_state=s).fit(X, y) for n, s in ((1, 0), (2, 0), (1, 5))]
+    np.testing.assert_array_equal(fits[0].alpha_, fits[1].alpha_)
+    assert fits[0].indices_.tolist() == fits[2].indices_.tolist()
+
+
+def test_irrelevant_target_still_gives_k_columns():
+    X = np.array([[1, 1.0], [1, -1], [-1, 1], [-1, -1]])
+    y = X[:, 0] * X[:, 1]  # no correlation with either
+    selector = MMFS(2).fit(X, y)
+    assert selector.indices_.tolist() == [0, 1]
+    assert selector.alpha_.max() < 1e-12 and selector.gap_ <= selector.tol
+
+
+def test_verbose_reports_on_stderr(small, capsys):
+    MMFS(3, verbose=1).fit(*small)
+    assert "round 1, 40 columns" not in capsys.readouterr().out
+    MMFS(3, verbose=1).fit(*small)
+    assert "relative gap" in capsys.readouterr().err
