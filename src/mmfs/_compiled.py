@@ -1,8 +1,7 @@
 """Every compiled loop of the package.
 
 They live in one file because Numba's on-disk cache does not notice an edit in another file.
-All are serial, release the GIL and never raise; callers hand them blocks of work short enough
-for Ctrl-C, and threads for speed.
+All are serial and release the GIL; callers hand them portions of work short enough for Ctrl-C.
 
 Symbols: X has M rows and N columns; x_j is a stored column with mean mu_j and scale 1/inverse_j,
 f_j = (x_j - mu_j) * inverse_j its standardised form; u_j (row j of U) is the direction a column
@@ -89,8 +88,7 @@ def csc_products(indptr, indices, data, V, start, stop, out):
     """out_j = V'x_j for columns start..stop and several vectors, the columns of V."""
     q = V.shape[1]
     for j in range(start, stop):
-        for c in range(q):
-            out[j, c] = 0.0
+        out[j] = 0.0
         for k in range(indptr[j], indptr[j + 1]):
             x, i = float(data[k]), indices[k]
             for c in range(q):
@@ -98,17 +96,21 @@ def csc_products(indptr, indices, data, V, start, stop, out):
 
 
 @njit(cache=True, nogil=True)
+def _state(x, low, high):
+    return 0 if x < low else (2 if x > high else 1)
+
+
+@njit(cache=True, nogil=True)
 def csc_states(indptr, indices, data, low, high, labels, sizes, start, stop, counts):
     """counts[j, state, label] of columns start..stop; state 0: x < low, 2: x > high, else 1."""
     for j in range(start, stop):
-        absent = 0 if low[j] > 0.0 else (2 if high[j] < 0.0 else 1)
-        for c in range(len(sizes)):
-            counts[j, 0, c] = counts[j, 1, c] = counts[j, 2, c] = 0
-            counts[j, absent, c] = sizes[c]
+        absent = _state(0.0, low[j], high[j])
+        counts[j] = 0
+        counts[j, absent] = sizes
         for k in range(indptr[j], indptr[j + 1]):
-            x, c = data[k], labels[indices[k]]
+            c = labels[indices[k]]
             counts[j, absent, c] -= 1
-            counts[j, 0 if x < low[j] else (2 if x > high[j] else 1), c] += 1
+            counts[j, _state(data[k], low[j], high[j]), c] += 1
 
 
 # --- the same passes over sparse rows: accumulate, never transpose -----------------------------
@@ -172,10 +174,9 @@ def csr_states(indptr, indices, data, low, high, labels, start, stop, counts):
     for i in range(start, stop):
         c = labels[i]
         for k in range(indptr[i], indptr[i + 1]):
-            x, j = data[k], indices[k]
-            absent = 0 if low[j] > 0.0 else (2 if high[j] < 0.0 else 1)
-            counts[j, absent, c] -= 1
-            counts[j, 0 if x < low[j] else (2 if x > high[j] else 1), c] += 1
+            j = indices[k]
+            counts[j, _state(0.0, low[j], high[j]), c] -= 1
+            counts[j, _state(data[k], low[j], high[j]), c] += 1
 
 
 # --- dual coordinate descent -------------------------------------------------------------------
@@ -215,7 +216,7 @@ def _gram_dot(X, j, state, sums):
 
 def _csc_dot(X, j, state, sums):
     dot = 0.0
-    for c in range(state.shape[1]):
+    for c in range(len(sums)):
         part = -X.mean[j] * sums[c]
         for k in range(X.indptr[j], X.indptr[j + 1]):
             part += X.data[k] * state[X.indices[k], c]
@@ -258,13 +259,11 @@ _DOT = {Gram: _gram_dot, Csc: _csc_dot, Dense: _dense_dot}
 _ADD = {Gram: _gram_add, Csc: _csc_add, Dense: _dense_add}
 
 
-def _dot(X, j, state, sums):
-    """(Q alpha)_j."""
+def _dot(X, j, state, sums):  # (Q alpha)_j
     return _DOT[type(X)](X, j, state, sums)
 
 
-def _add(X, j, step, state, sums):
-    """Bring `state` up to date after alpha_j changed by `step`."""
+def _add(X, j, step, state, sums):  # alpha_j has changed by `step`
     _ADD[type(X)](X, j, step, state, sums)
 
 
@@ -337,8 +336,7 @@ def dcd(X, r, diagonal, gamma, C, alpha, state, sums, active, shrink, seed, eps,
 
 # --- on a small dense Q -------------------------------------------------------------------------
 #
-# Written out because these problems are too small for a threaded BLAS: its threads spend more time
-# meeting each other than computing.
+# Too small for a threaded BLAS, whose threads would spend more time meeting than computing.
 
 
 @njit(cache=True, nogil=True)
@@ -389,8 +387,7 @@ def newton(Q, r, gamma, C, alpha, free):
                 step[c] -= L[a, c] * step[a]
         length, blocked = 1.0, -1
         for a in range(n):
-            now = alpha[free[a]]
-            room = now if step[a] < 0.0 else C - now
+            room = alpha[free[a]] if step[a] < 0.0 else C - alpha[free[a]]
             if length * abs(step[a]) > room:
                 length, blocked = room / abs(step[a]), a
         for a in range(n):

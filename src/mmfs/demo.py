@@ -17,8 +17,8 @@ class Row:
     alpha: float
     relevance: float
     redundancy: float
-    cause: str = ""  # the selected feature that contributes most to the redundancy
-    similarity: float = 0.0  # to that feature
+    cause: str  # the selected feature that contributes most to the redundancy
+    similarity: float  # to that feature
 
 
 @dataclass(frozen=True)
@@ -50,8 +50,7 @@ def run_demo(n_features: int = 6, random_state: int = 0) -> Demo:
         rho = np.abs(np.corrcoef(X, rowvar=False))
 
     def row(j: int) -> Row:
-        others = kept[kept != j]
-        cause = others[np.argmax(selector.alpha_[others] * rho[j, others])]
+        cause = kept[np.argmax(selector.alpha_[kept] * rho[j, kept])]
         return Row(
             name=names[j],
             alpha=selector.alpha_[j],
