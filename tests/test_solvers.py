@@ -11,6 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import Lasso
 
 from mmfs import MMFS
+from mmfs._compiled import descent
 from mmfs.kernels import rbf
 from mmfs.solvers.qp import solve_dual, solve_primal
 from tests.reference.explicit import class_basis, similarity, standardised
@@ -209,15 +210,13 @@ def test_a_support_too_large_for_the_working_set_is_refused(monkeypatch):
 
 def test_plain_descent_without_compilation_is_the_same(data):
     """The dispatch that Numba does by overloads, done by Python."""
-    from mmfs import _compiled
-
     X, y = data
     Q, r, F, _ = explicit_problem(X, y, "linear")
     n = len(r)
     forms = {
-        "gram": (_compiled.Gram(Q), np.zeros((n, 1)), np.zeros(1)),
+        "gram": (descent.Gram(Q), np.zeros((n, 1)), np.zeros(1)),
         "dense": (
-            _compiled.Dense(np.ascontiguousarray(F.T), np.zeros(n), np.ones(n), np.ones((n, 1))),
+            descent.Dense(np.ascontiguousarray(F.T), np.zeros(n), np.ones(n), np.ones((n, 1))),
             np.zeros((40, 1)),
             np.zeros(1),
         ),
@@ -225,7 +224,7 @@ def test_plain_descent_without_compilation_is_the_same(data):
     C = sp.csc_array(F)
     arrays = (C.indptr.astype(np.int64), C.indices, C.data)
     forms["csc"] = (
-        _compiled.Csc(*arrays, np.zeros(n), np.ones(n), np.ones((n, 1))),
+        descent.Csc(*arrays, np.zeros(n), np.ones(n), np.ones((n, 1))),
         np.zeros((40, 1)),
         np.zeros(1),
     )
@@ -235,7 +234,7 @@ def test_plain_descent_without_compilation_is_the_same(data):
         shrink = np.array([n, np.inf, -np.inf, 0.0])
         seed = np.array([7], dtype=np.uint64)
         args = (form, r, np.full(n, 1.5), 0.5, 1.0, alpha, state, sums, np.arange(n), shrink, seed)
-        _compiled.dcd.py_func(*args, 1e-8, 500)
+        descent.dcd.py_func(*args, 1e-8, 500)
         answers[name] = alpha
     expected = MMFS(kernel="linear", gamma=0.5, tol=1e-10).fit(X, y).alpha_
     for name, alpha in answers.items():

@@ -12,7 +12,7 @@ from typing import Any, Self
 import numpy as np
 import scipy.sparse as sp
 
-from mmfs import _compiled
+from mmfs._compiled import passes
 from mmfs.columns.base import Array, Columns
 
 # Entries a compiled loop reads between two chances to be interrupted, and a thread's share.
@@ -80,7 +80,7 @@ class CscColumns(SparseColumns):
         products = np.empty((n_columns, V.shape[1]))
 
         def work(start: int, stop: int) -> bool:
-            return _compiled.csc_moments(
+            return passes.csc_moments(
                 *self.arrays, V, self.center, start, stop, self.mean, self.inverse, products
             )
 
@@ -93,9 +93,9 @@ class CscColumns(SparseColumns):
 
         def work(start: int, stop: int) -> None:
             if V.shape[1] == 1:
-                _compiled.csc_dots(*self.arrays, V[:, 0], start, stop, out[:, 0])
+                passes.csc_dots(*self.arrays, V[:, 0], start, stop, out[:, 0])
             else:
-                _compiled.csc_products(*self.arrays, V, start, stop, out)
+                passes.csc_products(*self.arrays, V, start, stop, out)
 
         self._each(work, self._portions())
         return self._standardised(out, V)
@@ -107,7 +107,7 @@ class CscColumns(SparseColumns):
         counts = np.empty((self.shape[1], 3, n_labels), dtype=np.int32)
 
         def work(start: int, stop: int) -> None:
-            _compiled.csc_states(*self.arrays, low, high, labels, sizes, start, stop, counts)
+            passes.csc_states(*self.arrays, low, high, labels, sizes, start, stop, counts)
 
         self._each(work, self._portions())
         return counts
@@ -121,11 +121,11 @@ class CsrColumns(SparseColumns):
         n_rows, n_columns = self.shape
         sums = np.zeros((n_columns, 4 + V.shape[1]))
         for start, stop in self._portions():
-            if not _compiled.csr_accumulate(*self.arrays, V, self.center, start, stop, sums):
+            if not passes.csr_accumulate(*self.arrays, V, self.center, start, stop, sums):
                 return None
         self.mean, self.inverse = np.empty(n_columns), np.empty(n_columns)
         products = np.empty((n_columns, V.shape[1]))
-        _compiled.csr_moments(sums, n_rows, self.center, self.mean, self.inverse, products)
+        passes.csr_moments(sums, n_rows, self.center, self.mean, self.inverse, products)
         return products
 
     def project(self, V: Array) -> Array:
@@ -133,7 +133,7 @@ class CsrColumns(SparseColumns):
         V = np.ascontiguousarray(V)
         out = np.zeros((self.shape[1], V.shape[1]))
         for start, stop in self._portions():
-            _compiled.csr_products(*self.arrays, V, start, stop, out)
+            passes.csr_products(*self.arrays, V, start, stop, out)
         return self._standardised(out, V)
 
     def take(self, J: Array) -> "SparseBlock":
@@ -147,7 +147,7 @@ class CsrColumns(SparseColumns):
         counts = np.zeros((self.shape[1], 3, n_labels), dtype=np.int32)
         counts[np.arange(self.shape[1]), absent] = np.bincount(labels, minlength=n_labels)
         for start, stop in self._portions():
-            _compiled.csr_states(*self.arrays, low, high, labels, start, stop, counts)
+            passes.csr_states(*self.arrays, low, high, labels, start, stop, counts)
         return counts
 
 

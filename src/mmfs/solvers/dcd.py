@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from mmfs import _compiled
+from mmfs._compiled import descent as compiled
 from mmfs.columns import DenseColumns, SparseColumns
 from mmfs.kernels import Correlation
 from mmfs.problem import Problem
@@ -57,7 +57,7 @@ class Descent:
         r, diagonal = self.r - shift, self.diagonal + gamma
         converged = False
         while max_passes > 0 and not converged:
-            passes, converged = _compiled.dcd(
+            passes, converged = compiled.dcd(
                 self.form, r, diagonal, float(gamma), float(self.C), self.alpha, state, sums,
                 self.active, shrink, self.seed, float(eps), min(self.at_once, max_passes),
             )  # fmt: skip
@@ -79,7 +79,7 @@ class GramDescent(Descent):
                 break
             free = np.flatnonzero((self.alpha > 0) & (self.alpha < self.C))
             if len(free) <= NEWTON_LIMIT:
-                _compiled.newton(self.Q, self.r - shift, gamma, self.C, self.alpha, free)
+                compiled.newton(self.Q, self.r - shift, gamma, self.C, self.alpha, free)
         return clean(self.alpha)
 
 
@@ -143,11 +143,11 @@ def _over_all_columns(problem: Problem, rng: np.random.Generator) -> tuple:
     if isinstance(columns, DenseColumns):
         # A copy, unless X is in column order; so is a matrix of compressed rows copied below.
         kind = columns.X.dtype if columns.X.dtype.char in "fd" else np.float64
-        form = _compiled.Dense(np.ascontiguousarray(columns.X.T, dtype=kind), *rest)
+        form = compiled.Dense(np.ascontiguousarray(columns.X.T, dtype=kind), *rest)
         size = form.columns.size
     else:
         assert isinstance(columns, SparseColumns)
-        form = _compiled.Csc(*columns.by_column(), *rest)
+        form = compiled.Csc(*columns.by_column(), *rest)
         size = len(form.data)
 
     def state_of(alpha: Array) -> Array:
@@ -159,6 +159,6 @@ def _over_all_columns(problem: Problem, rng: np.random.Generator) -> tuple:
 
 def _gram_form(Q: Array, r: Array, C: float, rng: np.random.Generator) -> tuple:
     def state_of(alpha: Array) -> Array:
-        return _compiled.gram_product(Q, alpha)
+        return compiled.gram_product(Q, alpha)
 
-    return _compiled.Gram(Q), r, np.diagonal(Q).copy(), C, rng, state_of, Q.size
+    return compiled.Gram(Q), r, np.diagonal(Q).copy(), C, rng, state_of, Q.size

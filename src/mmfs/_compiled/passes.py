@@ -1,0 +1,169 @@
+"""Passes over sparse data.
+
+X has M rows and N columns; x_j is a stored column with mean mu_j and scale 1 / inverse_j, and
+f_j = (x_j - mu_j) * inverse_j its standardised form. F is the matrix of all f_j.
+"""
+
+import numpy as np
+from numba import njit
+
+# Dot products may be summed in any order; NaN and inf keep their meaning.
+REORDER = {"reassoc", "contract", "nsz"}
+
+
+@njit(cache=True, nogil=True)
+def _standardise(n_rows, stored, shift, total, squares, center):
+    """Mean and inverse scale of a column from the sums of (x - shift) over its stored entries.
+
+    `shift` is one of the column's own values, so the subtraction loses at most a factor M. The
+    inverse is 0 for a constant column and NaN for one that holds NaN, infinity or overflows.
+    """
+    absent = n_rows - stored
+    total -= absent * shift
+    squares += absent * shift * shift
+    if center:
+        mean = shift + total / n_rows
+        spread = squares - total * total / n_rows
+        noise = 1e-24 * (spread + n_rows * mean * mean)
+    else:
+        mean, spread, noise = 0.0, squares, 0.0
+    if not np.isfinite(spread):
+        return mean, np.nan
+    return mean, 1.0 / np.sqrt(spread) if spread > noise else 0.0
+
+
+@njit(cache=True, nogil=True)
+def csc_moments(indptr, indices, data, V, center, start, stop, mean, inverse, products):
+    """mean, inverse scale and F'V of columns start..stop; V has zero column sums.
+
+    Returns False when a column's row numbers are not strictly increasing and in range.
+    """
+    n_rows, q = V.shape
+    sums = np.empty(q)
+    canonical = True
+    for j in range(start, stop):
+        first, last = indptr[j], indptr[j + 1]
+        shift = float(data[first]) if center and first < last else 0.0
+        total, squares, previous = 0.0, 0.0, -1
+        sums[:] = 0.0
+        for k in range(first, last):
+            i = indices[k]
+            if i <= previous or i >= n_rows:
+                canonical = False
+                break
+            previous = i
+            x = float(data[k])
+            total += x - shift
+            squares += (x - shift) * (x - shift)
+            for c in range(q):
+                sums[c] += x * V[i, c]
+        mean[j], inverse[j] = _standardise(n_rows, last - first, shift, total, squares, center)
+        for c in range(q):
+            products[j, c] = sums[c] * inverse[j]
+    return canonical
+
+
+@njit(cache=True, nogil=True, fastmath=REORDER)
+def csc_dots(indptr, indices, data, v, start, stop, out):
+    """out_j = x_j'v for columns start..stop and one vector v."""
+    for j in range(start, stop):
+        dot = 0.0
+        for k in range(indptr[j], indptr[j + 1]):
+            dot += float(data[k]) * v[indices[k]]
+        out[j] = dot
+
+
+@njit(cache=True, nogil=True)
+def csc_products(indptr, indices, data, V, start, stop, out):
+    """out_j = V'x_j for columns start..stop and several vectors, the columns of V."""
+    q = V.shape[1]
+    for j in range(start, stop):
+        out[j] = 0.0
+        for k in range(indptr[j], indptr[j + 1]):
+            x, i = float(data[k]), indices[k]
+            for c in range(q):
+                out[j, c] += x * V[i, c]
+
+
+@njit(cache=True, nogil=True)
+def _state(x, low, high):
+    return 0 if x < low else (2 if x > high else 1)
+
+
+@njit(cache=True, nogil=True)
+def csc_states(indptr, indices, data, low, high, labels, sizes, start, stop, counts):
+    """counts[j, state, label] of columns start..stop; state 0: x < low, 2: x > high, else 1."""
+    for j in range(start, stop):
+        absent = _state(0.0, low[j], high[j])
+        counts[j] = 0
+        counts[j, absent] = sizes
+        for k in range(indptr[j], indptr[j + 1]):
+            c = labels[indices[k]]
+            counts[j, absent, c] -= 1
+            counts[j, _state(data[k], low[j], high[j]), c] += 1
+
+
+# --- the same passes over sparse rows: accumulate, never transpose -----------------------------
+
+
+@njit(cache=True, nogil=True)
+def csr_accumulate(indptr, indices, data, V, center, start, stop, sums):
+    """Add rows start..stop to sums[j] = (shift, stored, sum, squares, x_j'V ...).
+
+    Returns False when a row's column numbers are not strictly increasing and in range.
+    """
+    n_columns = sums.shape[0]
+    q = V.shape[1]
+    for i in range(start, stop):
+        previous = -1
+        for k in range(indptr[i], indptr[i + 1]):
+            j = indices[k]
+            if j <= previous or j >= n_columns:
+                return False
+            previous = j
+            x = float(data[k])
+            if center and sums[j, 1] == 0.0:
+                sums[j, 0] = x
+            shifted = x - sums[j, 0]
+            sums[j, 1] += 1.0
+            sums[j, 2] += shifted
+            sums[j, 3] += shifted * shifted
+            for c in range(q):
+                sums[j, 4 + c] += x * V[i, c]
+    return True
+
+
+@njit(cache=True, nogil=True)
+def csr_moments(sums, n_rows, center, mean, inverse, products):
+    """mean, inverse scale and F'V from what `csr_accumulate` gathered."""
+    for j in range(sums.shape[0]):
+        mean[j], inverse[j] = _standardise(
+            n_rows, sums[j, 1], sums[j, 0], sums[j, 2], sums[j, 3], center
+        )
+        for c in range(products.shape[1]):
+            products[j, c] = sums[j, 4 + c] * inverse[j]
+
+
+@njit(cache=True, nogil=True)
+def csr_products(indptr, indices, data, V, start, stop, out):
+    """out_j += V'x_j over rows start..stop."""
+    q = V.shape[1]
+    for i in range(start, stop):
+        for k in range(indptr[i], indptr[i + 1]):
+            x, j = float(data[k]), indices[k]
+            for c in range(q):
+                out[j, c] += x * V[i, c]
+
+
+@njit(cache=True, nogil=True)
+def csr_states(indptr, indices, data, low, high, labels, start, stop, counts):
+    """Move the stored entries of rows start..stop out of the state that zeros are in.
+
+    `counts[j, state, label]` starts with every entry counted as zero.
+    """
+    for i in range(start, stop):
+        c = labels[i]
+        for k in range(indptr[i], indptr[i + 1]):
+            j = indices[k]
+            counts[j, _state(0.0, low[j], high[j]), c] -= 1
+            counts[j, _state(data[k], low[j], high[j]), c] += 1
