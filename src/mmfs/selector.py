@@ -208,7 +208,7 @@ class MMFS(SelectorMixin, BaseEstimator):
             tol=self.tol,
             max_iter=self.max_iter,
             rng=np.random.default_rng(rng.randint(2**31)),
-            first=3 * min(k or 0, LARGEST),
+            first=int(HEAD_ROOM * min(k or 0, LARGEST)),
             report=_report if self.verbose else None,
         )
         self.indices_ = solution.ranked(k, usable & ~eligible)

@@ -64,25 +64,28 @@ def csc_moments(indptr, indices, data, V, center, start, stop, mean, inverse, pr
 
 
 @njit(cache=True, nogil=True, fastmath=REORDER)
-def csc_dots(indptr, indices, data, v, start, stop, out):
-    """out_j = x_j'v for columns start..stop and one vector v."""
+def csc_dots(indptr, indices, data, v, mean, inverse, start, stop, out):
+    """out_j = f_j'v for columns start..stop and one vector v."""
+    total = v.sum()
     for j in range(start, stop):
         dot = 0.0
         for k in range(indptr[j], indptr[j + 1]):
             dot += float(data[k]) * v[indices[k]]
-        out[j] = dot
+        out[j] = (dot - mean[j] * total) * inverse[j]
 
 
 @njit(cache=True, nogil=True)
-def csc_products(indptr, indices, data, V, start, stop, out):
-    """out_j = V'x_j for columns start..stop and several vectors, the columns of V."""
+def csc_products(indptr, indices, data, V, mean, inverse, start, stop, out):
+    """out_j = V'f_j for columns start..stop and several vectors, the columns of V."""
     q = V.shape[1]
+    totals = V.sum(axis=0)
     for j in range(start, stop):
-        out[j] = 0.0
+        out[j] = -mean[j] * totals
         for k in range(indptr[j], indptr[j + 1]):
             x, i = float(data[k]), indices[k]
             for c in range(q):
                 out[j, c] += x * V[i, c]
+        out[j] *= inverse[j]
 
 
 @njit(cache=True, nogil=True)
@@ -167,3 +170,13 @@ def csr_states(indptr, indices, data, low, high, labels, start, stop, counts):
             j = indices[k]
             counts[j, _state(0.0, low[j], high[j]), c] -= 1
             counts[j, _state(data[k], low[j], high[j]), c] += 1
+
+
+@njit(cache=True, nogil=True)
+def sparse_gram(rows, row_indices, row_data, columns, column_indices, column_data, out):
+    """out[j, i] += b_j'a_i for compressed rows of A and compressed columns of B."""
+    for j in range(out.shape[0]):
+        for k in range(columns[j], columns[j + 1]):
+            row, x = column_indices[k], column_data[k]
+            for n in range(rows[row], rows[row + 1]):
+                out[j, row_indices[n]] += x * row_data[n]

@@ -59,13 +59,6 @@ class SparseColumns(Columns):
         """indptr, indices and data of X as compressed columns: of a copy, if it is not so kept."""
         return self.arrays if self.X.format == "csc" else _arrays(self.X.tocsc())
 
-    def _standardised(self, products: Array, V: Array) -> Array:
-        """F'V from X'V, in place."""
-        if self.center:
-            products -= self.mean[:, None] * V.sum(axis=0)
-        products *= self.inverse[:, None]
-        return products
-
     def take(self, J: Array) -> "SparseBlock":
         return SparseBlock(sp.csc_array(self.X[:, J]), self.mean[J], self.inverse[J])
 
@@ -90,15 +83,16 @@ class CscColumns(SparseColumns):
         self.n_passes += 1
         V = np.ascontiguousarray(V)
         out = np.empty((self.shape[1], V.shape[1]))
+        standard = (self.mean, self.inverse)
 
         def work(start: int, stop: int) -> None:
             if V.shape[1] == 1:
-                passes.csc_dots(*self.arrays, V[:, 0], start, stop, out[:, 0])
+                passes.csc_dots(*self.arrays, V[:, 0], *standard, start, stop, out[:, 0])
             else:
-                passes.csc_products(*self.arrays, V, start, stop, out)
+                passes.csc_products(*self.arrays, V, *standard, start, stop, out)
 
         self._each(work, self._portions())
-        return self._standardised(out, V)
+        return out
 
     def states(self, labels: Array, n_labels: int) -> Array:
         self.n_passes += 1
@@ -134,7 +128,9 @@ class CsrColumns(SparseColumns):
         out = np.zeros((self.shape[1], V.shape[1]))
         for start, stop in self._portions():
             passes.csr_products(*self.arrays, V, start, stop, out)
-        return self._standardised(out, V)
+        out -= self.mean[:, None] * V.sum(axis=0)
+        out *= self.inverse[:, None]
+        return out
 
     def take(self, J: Array) -> "SparseBlock":
         self.n_passes += 1
@@ -155,12 +151,15 @@ class SparseBlock:
     """A few sparse columns with their means and scales."""
 
     def __init__(self, X: sp.csc_array, mean: Array, inverse: Array) -> None:
-        self.X, self.mean, self.inverse = X.astype(np.float64, copy=False), mean, inverse
+        self.X = X.astype(np.float64, copy=False)
+        self.mean, self.inverse = mean, inverse
 
     def gram(self, other: Self) -> Array:
-        out = (self.X.T @ other.X).toarray()
-        out -= self.X.shape[0] * np.outer(self.mean, other.mean)
-        return out * np.outer(self.inverse, other.inverse)
+        out = np.zeros((other.X.shape[1], self.X.shape[1]))
+        passes.sparse_gram(*_arrays(self.X.tocsr()), *_arrays(other.X), out)
+        out -= np.outer(self.X.shape[0] * other.mean, self.mean)
+        out *= np.outer(other.inverse, self.inverse)
+        return out.T
 
     def combine(self, weights: Array) -> Array:
         weights = weights * self.inverse[:, None]

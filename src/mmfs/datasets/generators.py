@@ -57,7 +57,8 @@ def make_wide_sparse(
     """
     rng = np.random.default_rng(random_state)
     popularity = 1.0 / (np.arange(n_columns) + 50.0) ** 0.8
-    stored = rng.poisson(np.minimum(popularity / popularity.sum() * n_stored, 0.3 * n_rows))
+    popularity = np.minimum(popularity / popularity.sum() * n_stored, 0.3 * n_rows)
+    stored = rng.poisson(popularity * (n_stored / popularity.sum()))
     rng.shuffle(stored)
     indptr = np.concatenate([[0], np.cumsum(stored)]).astype(np.int64)
 

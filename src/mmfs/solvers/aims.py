@@ -8,7 +8,7 @@ number, b = gamma s + shift: all forms of the problem share one family of soluti
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from scipy.optimize import brentq
@@ -20,9 +20,17 @@ Solve = Callable[[float, float], Array]
 GAMMA_MIN, GAMMA_MAX, PRECISION = 1e-8, 1e8, 1e-3
 
 
+class Found(NamedTuple):
+    """alpha, its gamma (None in the constrained form), and whether the aim has been reached."""
+
+    alpha: Array
+    gamma: float | None
+    complete: bool = True
+
+
 class Aim(Protocol):
-    def __call__(self, solve: Solve, start: float | None = None) -> tuple[Array, float | None]:
-        """alpha and its gamma (None in the constrained form); `start` is an earlier gamma."""
+    def __call__(self, solve: Solve, start: float | None = None, floor: float = 0.0) -> Found:
+        """Search from an earlier gamma, and no further than to b = gamma s = `floor`."""
 
 
 @dataclass(frozen=True)
@@ -31,8 +39,8 @@ class AtGamma:
 
     gamma: float
 
-    def __call__(self, solve: Solve, start: float | None = None) -> tuple[Array, float | None]:
-        return solve(self.gamma, 0.0), self.gamma
+    def __call__(self, solve: Solve, start: float | None = None, floor: float = 0.0) -> Found:
+        return Found(solve(self.gamma, 0.0), self.gamma)
 
 
 @dataclass(frozen=True)
@@ -41,17 +49,20 @@ class LargestGamma:
 
     reached: Callable[[Array, float], bool]
 
-    def __call__(self, solve: Solve, start: float | None = None) -> tuple[Array, float | None]:
+    def __call__(self, solve: Solve, start: float | None = None, floor: float = 0.0) -> Found:
+        def far_enough(alpha: Array, gamma: float) -> bool:
+            return self.reached(alpha, gamma) or gamma * alpha.sum() <= floor
+
         gamma = 1.0 if start is None else start
         factor = 4.0 if start is None else 1.05
         alpha = solve(gamma, 0.0)
-        upward = self.reached(alpha, gamma)
+        upward = far_enough(alpha, gamma)
         # Go on by growing factors until the answer turns ...
         while True:
             last, last_alpha = gamma, alpha
             gamma, factor = (gamma * factor if upward else gamma / factor), factor**1.5
             alpha = solve(gamma, 0.0)
-            if self.reached(alpha, gamma) != upward or not GAMMA_MIN < gamma < GAMMA_MAX:
+            if far_enough(alpha, gamma) != upward or not GAMMA_MIN < gamma < GAMMA_MAX:
                 break
         low, high = (last, gamma) if upward else (gamma, last)
         best = last_alpha if upward else alpha
@@ -59,11 +70,11 @@ class LargestGamma:
         while high / low > 1 + PRECISION:
             gamma = float(np.sqrt(low * high))
             alpha = solve(gamma, 0.0)
-            if self.reached(alpha, gamma):
+            if far_enough(alpha, gamma):
                 low, best = gamma, alpha
             else:
                 high = gamma
-        return best, low
+        return Found(best, low, self.reached(best, low) or low <= GAMMA_MIN)
 
 
 def enough_support(n: int, r_max: float) -> Callable[[Array, float], bool]:
@@ -92,7 +103,7 @@ class UnitSum:
     r_max: float
     C: float
 
-    def __call__(self, solve: Solve, start: float | None = None) -> tuple[Array, float | None]:
+    def __call__(self, solve: Solve, start: float | None = None, floor: float = 0.0) -> Found:
         def excess(shift: float) -> float:
             return float(solve(1.0, shift).sum()) - 1.0
 
@@ -100,7 +111,7 @@ class UnitSum:
         while excess(high - width) < 0.0:
             high, width = high - width, 2 * width
         shift = brentq(excess, high - width, high, xtol=1e-14, rtol=1e-14)
-        return self.exact(solve(1.0, shift)), None
+        return Found(self.exact(solve(1.0, shift)), None)
 
     def exact(self, alpha: Array) -> Array:
         """alpha with the last rounding error in its sum removed from those below C."""

@@ -116,7 +116,7 @@ def plain_dcd(
 
     gamma = None
     while True:
-        alpha, gamma = aim(solve, gamma)
+        alpha, gamma = aim(solve, gamma)[:2]
         J = np.flatnonzero(alpha)
         verdict = problem.judge(problem.Q.take(J), alpha[J], gamma)
         if verdict.relative_gap <= tol or exhausted or inner_tol < 1e-14:

@@ -48,7 +48,7 @@ def quadratic_programme(
     if isinstance(aim, UnitSum):  # the library takes the constraint s = 1 as it is
         alpha, gamma = aim.exact(solve(None, 0.0)), None
     else:
-        alpha, gamma = aim(solve, None)
+        alpha, gamma = aim(solve)[:2]
     verdict = problem.judge(taken, alpha, gamma)
     support = alpha > 0
     return Solution(eligible[support], alpha[support], gamma, verdict, n_iter)

@@ -17,8 +17,8 @@ from mmfs.solvers.solution import Solution
 
 Array = np.ndarray
 
-# The fewest columns to add in a round.
-FEWEST = 100
+# The fewest columns to add in a round; how deep a search may go below what is left outside.
+FEWEST, DEPTH = 100, 0.25
 
 
 def working_set(
@@ -38,23 +38,28 @@ def working_set(
     taken = problem.Q.take(_lowest(-r, max(first, FEWEST, int(np.ceil(1 / problem.C)))))
     Q = problem.Q.gram(taken, taken)
     alpha = np.zeros(len(taken.J))
-    gamma = None
+    gamma, floor = None, -DEPTH * _without(-r, taken.J).min()
     for n_iter in range(1, max_iter + 1):
         descent = GramDescent(Q, r[taken.J], problem.C, eps, rng)
         descent.alpha[: len(alpha)] = alpha
-        alpha, gamma = aim(descent.solve, gamma)
+        # Far below the relevance that the best column outside has left, a search would only find
+        # what these columns can do without it.
+        alpha, gamma, complete = aim(descent.solve, gamma, floor)
         verdict = problem.judge(taken, alpha, gamma)
         if report:
             report(n_iter, len(taken.J), verdict.relative_gap)
-        if verdict.relative_gap <= tol or n_iter == max_iter:
+        closed = verdict.relative_gap <= tol
+        if (closed and complete) or n_iter == max_iter:
             break
-        G = verdict.gradient.copy()
-        G[taken.J] = np.inf
-        worst = _lowest(G, max(FEWEST, 2 * int(np.count_nonzero(alpha))), below=0.0)
-        if len(worst) == 0:  # all that is missing is precision
-            if eps < 1e-15:
-                break
-            eps /= 100
+        b, outside = verdict.b, _without(verdict.gradient, taken.J)
+        floor = DEPTH * (b - outside.min())
+        n_more = max(FEWEST, 2 * int(np.count_nonzero(alpha)))
+        worst = _lowest(outside, n_more, below=0.0 if complete else b - floor)
+        if len(worst) == 0:
+            if not closed:  # all that is missing is precision
+                if eps < 1e-15:
+                    break
+                eps /= 100
             continue
         if len(taken.J) + len(worst) > GRAM_LIMIT:
             raise ValueError(
@@ -67,6 +72,13 @@ def working_set(
         taken = taken.join(new)
     support = alpha > 0
     return Solution(taken.J[support], alpha[support], gamma, verdict, n_iter)
+
+
+def _without(values: Array, J: Array) -> Array:
+    """A copy with infinity at the positions J."""
+    values = values.copy()
+    values[J] = np.inf
+    return values
 
 
 def _lowest(values: Array, n: int, below: float = np.inf) -> Array:
