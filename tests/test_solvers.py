@@ -204,7 +204,7 @@ def test_a_support_too_large_for_the_working_set_is_refused(monkeypatch):
     rng = np.random.default_rng(0)
     X = sp.eye_array(300, 300, format="csc") + 0.0
     monkeypatch.setattr(sys.modules["mmfs.solvers.working_set"], "GRAM_LIMIT", 150)
-    with pytest.raises(ValueError, match="raise gamma, or use solver='dcd'"):
+    with pytest.raises(ValueError, match="raise gamma or C, or use solver='dcd'"):
         MMFS(gamma=1e-6).fit(X, rng.standard_normal(300))
 
 

@@ -17,7 +17,6 @@ from mmfs.relevance import encode_target, given, relevance_of
 from mmfs.solvers import (
     Aim,
     AtGamma,
-    LargestGamma,
     Solution,
     UnitSum,
     below_level,
@@ -208,7 +207,6 @@ class MMFS(SelectorMixin, BaseEstimator):
             tol=self.tol,
             max_iter=self.max_iter,
             rng=np.random.default_rng(rng.randint(2**31)),
-            first=int(HEAD_ROOM * min(k or 0, LARGEST)),
             report=_report if self.verbose else None,
         )
         self.indices_ = solution.ranked(k, usable & ~eligible)
@@ -263,10 +261,9 @@ class MMFS(SelectorMixin, BaseEstimator):
         if not isinstance(self.gamma, str):
             return AtGamma(float(self.gamma))
         if k is not None:
-            wanted = min(int(np.ceil(HEAD_ROOM * k)), n_eligible, LARGEST)
-            return LargestGamma(enough_support(wanted, r_max))
+            return enough_support(min(int(np.ceil(HEAD_ROOM * k)), n_eligible, LARGEST), r_max)
         chance = np.sqrt(2 * np.log(max(n_eligible, 2)) / n_rows) * self.theta / (1 - self.theta)
-        return LargestGamma(below_level(min(chance, r_max / 2)))
+        return below_level(min(chance, r_max / 2))
 
     def _keep(self, solution: Solution, r: Array, tau: float) -> None:
         """What a fitted selector remembers: little, unless asked for more."""

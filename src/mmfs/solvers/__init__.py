@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from mmfs.problem import Problem
-from mmfs.solvers.aims import Aim, AtGamma, LargestGamma, UnitSum, below_level, enough_support
+from mmfs.solvers.aims import Aim, AtGamma, UnitSum, below_level, enough_support
 from mmfs.solvers.dcd import plain_dcd
 from mmfs.solvers.qp import quadratic_programme
 from mmfs.solvers.solution import Solution
@@ -18,7 +18,6 @@ __all__ = [
     "SOLVERS",
     "Aim",
     "AtGamma",
-    "LargestGamma",
     "Solution",
     "UnitSum",
     "below_level",

@@ -29,6 +29,10 @@ class Found(NamedTuple):
 
 
 class Aim(Protocol):
+    @property
+    def fewest(self) -> int:
+        """Columns without which it cannot be reached."""
+
     def __call__(self, solve: Solve, start: float | None = None, floor: float = 0.0) -> Found:
         """Search from an earlier gamma, and no further than to b = gamma s = `floor`."""
 
@@ -38,6 +42,7 @@ class AtGamma:
     """The solution at a given gamma."""
 
     gamma: float
+    fewest: int = 1
 
     def __call__(self, solve: Solve, start: float | None = None, floor: float = 0.0) -> Found:
         return Found(solve(self.gamma, 0.0), self.gamma)
@@ -48,6 +53,7 @@ class LargestGamma:
     """The solution at the largest gamma where `reached(alpha, gamma)` holds."""
 
     reached: Callable[[Array, float], bool]
+    fewest: int = 1
 
     def __call__(self, solve: Solve, start: float | None = None, floor: float = 0.0) -> Found:
         def far_enough(alpha: Array, gamma: float) -> bool:
@@ -77,19 +83,19 @@ class LargestGamma:
         return Found(best, low, self.reached(best, low) or low <= GAMMA_MIN)
 
 
-def enough_support(n: int, r_max: float) -> Callable[[Array, float], bool]:
+def enough_support(n: int, r_max: float) -> LargestGamma:
     """At least n support features, or as many as there are before relevance is used up."""
 
     def reached(alpha: Array, gamma: float) -> bool:
         b = float(gamma * alpha.sum())
         return int(np.count_nonzero(alpha)) >= n or 0 < b <= 0.01 * r_max
 
-    return reached
+    return LargestGamma(reached, fewest=n)
 
 
-def below_level(level: float) -> Callable[[Array, float], bool]:
+def below_level(level: float) -> LargestGamma:
     """b = gamma s, the relevance a feature must have left to enter, is at most `level`."""
-    return lambda alpha, gamma: bool(gamma * alpha.sum() <= level)
+    return LargestGamma(lambda alpha, gamma: bool(gamma * alpha.sum() <= level))
 
 
 @dataclass(frozen=True)
@@ -102,6 +108,10 @@ class UnitSum:
 
     r_max: float
     C: float
+
+    @property
+    def fewest(self) -> int:
+        return int(np.ceil(1 / self.C))
 
     def __call__(self, solve: Solve, start: float | None = None, floor: float = 0.0) -> Found:
         def excess(shift: float) -> float:

@@ -1,13 +1,13 @@
 """Dual coordinate descent: on a Gram matrix, and on all columns as the paper does it."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from mmfs._compiled import descent as compiled
 from mmfs.columns import DenseColumns, SparseColumns
-from mmfs.kernels import Correlation
+from mmfs.kernels import Correlation, Similarity
 from mmfs.problem import Problem
 from mmfs.solvers.aims import Aim
 from mmfs.solvers.solution import Solution
@@ -24,26 +24,20 @@ NEWTON_LIMIT = 500
 GRAM_LIMIT = 20_000
 
 
+class Matrix(NamedTuple):
+    """Q as descent reads it."""
+
+    form: Any  # what the compiled loop reads: Gram, Csc or Dense
+    diagonal: Array
+    state_of: Callable[[Array], Array]  # what the loop keeps up to date, afresh from alpha
+    work: int  # multiplications in a pass
+
+
 class Descent:
-    """Coordinate descent with shrinking on one set of columns; it goes on from its own alpha.
+    """Coordinate descent with shrinking on one set of columns; it goes on from its own alpha."""
 
-    `form` is what the compiled loop reads, `state_of(alpha)` the vectors it keeps up to date, and
-    `work` the cost of a pass.
-    """
-
-    def __init__(
-        self,
-        form: Any,
-        r: Array,
-        diagonal: Array,
-        C: float,
-        rng: np.random.Generator,
-        state_of: Callable[[Array], Array],
-        work: int,
-    ) -> None:
-        self.form, self.r, self.diagonal, self.C = form, r, diagonal, C
-        self.state_of = state_of
-        self.at_once = max(1, PORTION // max(1, work))
+    def __init__(self, Q: Matrix, r: Array, C: float, rng: np.random.Generator) -> None:
+        self.Q, self.r, self.C = Q, r, C
         self.alpha = np.zeros(len(r))
         self.active = np.flatnonzero(r > -np.inf)
         self.seed = rng.integers(1, 2**63, size=1).astype(np.uint64)
@@ -51,15 +45,16 @@ class Descent:
 
     def run(self, gamma: float, shift: float, eps: float, max_passes: int) -> bool:
         """Until the projected gradient spans at most eps: True; or `max_passes` passes."""
-        state = np.ascontiguousarray(self.state_of(self.alpha))  # afresh: no drift builds up
+        state = np.ascontiguousarray(self.Q.state_of(self.alpha))  # afresh: no drift builds up
         sums = state.sum(axis=0)
         shrink = np.array([len(self.active), np.inf, -np.inf, self.alpha.sum()])
-        r, diagonal = self.r - shift, self.diagonal + gamma
+        r, diagonal = self.r - shift, self.Q.diagonal + gamma
+        at_once = max(1, PORTION // max(1, self.Q.work))
         converged = False
         while max_passes > 0 and not converged:
             passes, converged = compiled.dcd(
-                self.form, r, diagonal, float(gamma), float(self.C), self.alpha, state, sums,
-                self.active, shrink, self.seed, float(eps), min(self.at_once, max_passes),
+                self.Q.form, r, diagonal, float(gamma), float(self.C), self.alpha, state, sums,
+                self.active, shrink, self.seed, float(eps), min(at_once, max_passes),
             )  # fmt: skip
             max_passes -= passes
             self.n_passes += passes
@@ -70,8 +65,8 @@ class GramDescent(Descent):
     """On a small dense Q, finished exactly: Newton steps on the face that descent has found."""
 
     def __init__(self, Q: Array, r: Array, C: float, eps: float, rng: np.random.Generator) -> None:
-        super().__init__(*_gram_form(Q, r, C, rng))
-        self.Q, self.eps = Q, eps
+        super().__init__(_gram(Q), r, C, rng)
+        self.eps = eps
 
     def solve(self, gamma: float, shift: float) -> Array:
         for _ in range(100):
@@ -79,7 +74,7 @@ class GramDescent(Descent):
                 break
             free = np.flatnonzero((self.alpha > 0) & (self.alpha < self.C))
             if len(free) <= NEWTON_LIMIT:
-                compiled.newton(self.Q, self.r - shift, gamma, self.C, self.alpha, free)
+                compiled.newton(self.Q.form.Q, self.r - shift, gamma, self.C, self.alpha, free)
         return clean(self.alpha)
 
 
@@ -95,7 +90,7 @@ def plain_dcd(
 
     O(nnz) per pass for the linear and aligned kernels; others need the whole Gram matrix.
     """
-    descent = Descent(*_over_all_columns(problem, rng))
+    descent = Descent(_over_all_columns(problem.Q, len(problem.r)), problem.r, problem.C, rng)
     scale = max(float(problem.r.max()), np.finfo(float).tiny)
     inner_tol, exhausted = tol, False
 
@@ -124,10 +119,8 @@ def plain_dcd(
         inner_tol /= 10  # a search was misled by the imprecision of its steps
 
 
-def _over_all_columns(problem: Problem, rng: np.random.Generator) -> tuple:
-    """The arguments of a Descent over all columns; those with r = -inf never become active."""
-    Q, r, C = problem.Q, problem.r, problem.C
-    n = len(r)
+def _over_all_columns(Q: Similarity, n: int) -> Matrix:
+    """The similarities of all n columns."""
     if not isinstance(Q, Correlation):
         if n > GRAM_LIMIT:
             raise ValueError(
@@ -135,7 +128,7 @@ def _over_all_columns(problem: Problem, rng: np.random.Generator) -> tuple:
                 f"each other (the limit is {GRAM_LIMIT:,}); use solver='working_set'."
             )
         everything = Q.take(np.arange(n))
-        return _gram_form(Q.gram(everything, everything), r, C, rng)
+        return _gram(Q.gram(everything, everything))
 
     columns, U = Q.columns, np.ones((n, 1)) if Q.U is None else Q.U
     rest = (columns.mean, columns.inverse, np.ascontiguousarray(U))
@@ -154,11 +147,9 @@ def _over_all_columns(problem: Problem, rng: np.random.Generator) -> tuple:
         J = np.flatnonzero(alpha)
         return columns.take(J).combine(alpha[J, None] * U[J])
 
-    return form, r, np.ones(n), C, rng, state_of, size * U.shape[1]
+    return Matrix(form, np.ones(n), state_of, size * U.shape[1])
 
 
-def _gram_form(Q: Array, r: Array, C: float, rng: np.random.Generator) -> tuple:
-    def state_of(alpha: Array) -> Array:
-        return compiled.gram_product(Q, alpha)
-
-    return compiled.Gram(Q), r, np.diagonal(Q).copy(), C, rng, state_of, Q.size
+def _gram(Q: Array) -> Matrix:
+    form, diagonal = compiled.Gram(Q), np.diagonal(Q).copy()
+    return Matrix(form, diagonal, lambda alpha: compiled.gram_product(Q, alpha), Q.size)

@@ -28,14 +28,13 @@ def working_set(
     tol: float,
     max_iter: int,
     rng: np.random.Generator,
-    first: int = FEWEST,
     report: Any = None,
     **_: Any,
 ) -> Solution:
-    """`first` is the number of columns to begin with; `report(round, columns, gap)` is told."""
+    """After every round `report(round, columns, gap)` is told."""
     r = problem.r
     eps = 1e-3 * tol * max(float(r.max()), np.finfo(float).tiny)
-    taken = problem.Q.take(_lowest(-r, max(first, FEWEST, int(np.ceil(1 / problem.C)))))
+    taken = problem.Q.take(_within_limit(_lowest(-r, max(FEWEST, aim.fewest)), 0))
     Q = problem.Q.gram(taken, taken)
     alpha = np.zeros(len(taken.J))
     gamma, floor = None, -DEPTH * _without(-r, taken.J).min()
@@ -61,17 +60,21 @@ def working_set(
                     break
                 eps /= 100
             continue
-        if len(taken.J) + len(worst) > GRAM_LIMIT:
-            raise ValueError(
-                f"this selection would have more than {GRAM_LIMIT:,} candidate features at once; "
-                "raise gamma, or use solver='dcd'."
-            )
-        new = problem.Q.take(worst)
+        new = problem.Q.take(_within_limit(worst, len(taken.J)))
         across = problem.Q.gram(taken, new)
         Q = np.block([[Q, across], [across.T, problem.Q.gram(new, new)]])
         taken = taken.join(new)
     support = alpha > 0
     return Solution(taken.J[support], alpha[support], gamma, verdict, n_iter)
+
+
+def _within_limit(J: Array, n_taken: int) -> Array:
+    if n_taken + len(J) > GRAM_LIMIT:
+        raise ValueError(
+            f"this selection would have more than {GRAM_LIMIT:,} candidate features at once; "
+            "raise gamma or C, or use solver='dcd'."
+        )
+    return J
 
 
 def _without(values: Array, J: Array) -> Array:
