@@ -2,6 +2,7 @@
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 import scipy.sparse as sp
 
@@ -9,6 +10,7 @@ from mmfs import MMFS
 
 X = np.random.default_rng(0).standard_normal((20, 6))
 Y = np.arange(20) % 2
+FRAME = pd.DataFrame({"age": range(20), "size": np.sqrt(range(20))})
 
 
 def broken(value, row=3, column=2):
@@ -41,6 +43,12 @@ PARAMETERS = [
     ({"formulation": "constrained", "C": 0.1}, r"6 distinct columns .* C of at least 0\.167\."),
     ({"kernel": "precomputed"}, r"needs the relevance of each feature as an array"),
     ({"n_features_to_select": 7}, r"=7 is more than the 6 usable columns of X; ask for at most 6"),
+    ({"relevance": None}, r"relevance must be one of 'correlation', .* got None\."),
+    ({"relevance": list("abcdef")}, r"relevance must hold one number for every column of X\."),
+    ({"center": "yes"}, r"center must be True or False, got 'yes'\."),
+    ({"kernel": lambda rho: -rho}, r"kernel must turn an array .* positive for a correlation of 1"),
+    ({"kernel": lambda rho: 1.0}, r"kernel must turn an array .* of the same shape"),
+    ({"kernel": lambda rho: rho + np.nan}, r"kernel must turn an array .* of finite similarities"),
     ({"relevance": np.ones(5)}, r"relevance has 5 values, but X has 6 columns\."),
     ({"relevance": -np.ones(6)}, r"finite and not negative, but is -1\.0 for column 0\."),
 ]
@@ -54,13 +62,13 @@ def test_parameters(parameters, sentence):
 
 
 DATA = [
-    (broken(np.nan), Y, r"X has NaN in row 3 of column 2; impute, rescale or drop it\."),
-    (broken(np.inf), Y, r"X has infinity in row 3 of column 2"),
-    (broken(1e200), Y, r"X has numbers too large to square of column 2"),
-    (np.full((20, 6), np.nan), Y, r"row 0 of column 0 \(6 columns are affected\)"),
-    (sp.csc_array(broken(np.nan)), Y, r"X has NaN in row 3 of column 2"),
-    (sp.csr_array(broken(-np.inf)), Y, r"X has infinity in row 3 of column 2"),
-    (pd.DataFrame(broken(np.nan), columns=list("abcdef")), Y, r"row 3 of column 2 \('c'\)"),
+    (broken(np.nan), Y, r"X has NaN in row 3, column 2; impute, rescale or drop it\."),
+    (broken(np.inf), Y, r"X has infinity in row 3, column 2"),
+    (broken(1e200), Y, r"X has numbers too large or too small to square, column 2"),
+    (np.full((20, 6), np.nan), Y, r"row 0, column 0 \(6 columns are affected\)"),
+    (sp.csc_array(broken(np.nan)), Y, r"X has NaN in row 3, column 2"),
+    (sp.csr_array(broken(-np.inf)), Y, r"X has infinity in row 3, column 2"),
+    (pd.DataFrame(broken(np.nan), columns=list("abcdef")), Y, r"row 3, column 2 \('c'\)"),
     (X, np.zeros(20), r"y has only one class \(0\.0\); .* needs at least two classes\."),
     (X, np.full(20, "sick"), r"y has only one class \(sick\)"),
     (X, np.full(20, 0.5), r"y is constant; there is nothing to select features for\."),
@@ -73,7 +81,19 @@ DATA = [
     (np.empty((20, 0)), Y, r"Found array with 0 feature\(s\)"),
     (X[:1], Y[:1], r"minimum of 2 is required"),
     (np.ones((20, 6)), Y, r"all 6 columns of X are constant; nothing can be selected\."),
-    (pd.DataFrame({"age": range(20), "sex": ["f"] * 20}), Y, r"text in column 'sex' \(such as 'f'"),
+    (FRAME.assign(sex="f"), Y, r"X has 'f' in column 'sex'; encode it as numbers, or leave it out"),
+    (FRAME.assign(b=[0.5] * 19 + ["n/a"]), Y, r"X has 'n/a' in column 'b'"),
+    (FRAME.assign(day=pd.Timestamp("2026-01-01")), Y, r"X has dates in column 'day'"),
+    (FRAME.assign(kind=pd.Categorical(["x"] * 20)), Y, r"X has 'x' in column 'kind'"),
+    (pl.DataFrame({"age": range(20), "sex": ["f"] * 20}), Y, r"X has 'f' in column 'sex'"),
+    (pl.LazyFrame({"age": range(20)}), Y, r"X is a LazyFrame, not data; pass X\.collect\(\)"),
+    (1e-200 * X, Y, r"too large or too small to square, column 0 \(6 columns"),
+    (sp.csc_array(1e-160 * X), Y, r"too large or too small to square, column 0"),
+    (X, ["a"] * 10 + [None] + ["b"] * 9, r"y has no label in row 10; drop that row"),
+    (X, ["a"] * 10 + [np.nan] + ["b"] * 9, r"y has no label in row 10"),
+    (X, pd.Series([*Y[:19], pd.NA], dtype=object), r"y has no label in row 19"),
+    (X, pl.Series(["a"] * 10 + [None] + ["b"] * 9), r"y has no label in row 10"),
+    (X, np.array([["a", "b"]] * 20), r"y must hold numbers with several columns"),
     (X.astype(str) + "x", Y, r"could not convert string to float|numeric"),
     (X + 1j, Y, r"Complex data not supported"),
 ]
@@ -109,7 +129,7 @@ def test_precomputed_similarities(Q, sentence):
 
 
 def test_tasks_that_do_not_fit_the_target():
-    with pytest.raises(ValueError, match=r"y must hold numbers to be read as quantities"):
+    with pytest.raises(ValueError, match=r"y must hold numbers with task='regression'"):
         MMFS(task="regression").fit(X, np.where(Y, "a", "b"))
     with pytest.raises(ValueError, match=r"y has 2 columns; task='classification' takes one"):
         MMFS(task="classification").fit(X, X[:, :2])

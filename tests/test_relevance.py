@@ -115,4 +115,10 @@ def test_given_relevance(data):
         relevance(X, y, relevance=lambda X, y: scores[::-1]), scores[::-1]
     )
     labels = y > 0
-    np.testing.assert_allclose(relevance(X, labels, relevance=f_classif), f_classif(X, labels)[0])
+    scores = f_classif(X, labels)[0]
+    ours = relevance(X, labels, relevance=f_classif)
+    np.testing.assert_allclose(ours, scores / scores.max())
+    X[:, 4] = 1.0  # the score of a constant column is not a number, and does not matter
+    with np.errstate(all="ignore"), pytest.warns(UserWarning, match="constant"):
+        ours = relevance(X, labels, relevance=f_classif)
+    assert ours[4] == 0 and ours.max() == 1

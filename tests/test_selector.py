@@ -146,7 +146,7 @@ def test_precomputed_similarities(small):
     X = np.delete(X, [10, 11, 12], axis=1)
     data = MMFS(5, kernel="poly2", tol=1e-8).fit(X, y)
     Q, r = np.corrcoef(X.T) ** 2, data.relevance_
-    given_q = MMFS(5, kernel="precomputed", relevance=r, tol=1e-8).fit(Q, np.zeros(len(Q)))
+    given_q = MMFS(5, kernel="precomputed", relevance=r, tol=1e-8).fit(Q)
     assert given_q.indices_.tolist() == data.indices_.tolist()
     np.testing.assert_allclose(given_q.alpha_, data.alpha_, atol=1e-6)
     assert given_q.transform(X).shape == (120, 5)

@@ -7,6 +7,7 @@ import clarabel
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from scipy.stats import norm
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import Lasso
 
@@ -170,10 +171,20 @@ def test_gamma_auto_without_a_number_stops_at_the_level_of_chance():
     selector = MMFS(tol=1e-8).fit(X, y)
     assert set(selector.indices_) >= {0, 1, 2}
     assert len(selector.indices_) < 10
-    level = np.sqrt(2 * np.log(300) / 500)
+    level = norm.isf(1 / 300 / 2) / np.sqrt(500)
     assert selector.b_ == pytest.approx(level, rel=2e-3)
     residual = selector.relevance_ - selector.redundancy_
     assert residual[~selector.support_].max() <= selector.b_ + 1e-6
+
+
+@pytest.mark.parametrize("classes", [2, 20])
+def test_pure_noise_gives_hardly_any_feature(classes):
+    rng = np.random.default_rng(0)
+    counts = [
+        len(MMFS().fit(rng.standard_normal((300, 500)), rng.integers(0, classes, 300)).indices_)
+        for _ in range(10)
+    ]
+    assert min(counts) >= 1 and np.mean(counts) < 4
 
 
 @pytest.mark.parametrize("solver", ["working_set", "dcd"])

@@ -34,13 +34,13 @@ def common(
 
 @app.command()
 def demo(
-    k: Annotated[int, typer.Option("-k", min=1, max=30, help="Number of features to select.")] = 6,
+    k: Annotated[int, typer.Option("-k", min=1, max=50, help="Number of features to select.")] = 6,
     seed: Annotated[int, typer.Option(help="Seed of the generated data.")] = 0,
 ) -> None:
     """Select features in a generated problem whose answer is known.
 
-    Six signals decide the target together; each also exists as a copy in another unit, a mirror
-    image or a noisy copy, among forty columns of noise.
+    Six signals decide the target together. Each has a twin: a copy in another unit, a mirror
+    image or a noisy copy. Forty columns are noise.
     """
     _show(run_demo(k, seed), Console())
 
@@ -52,9 +52,9 @@ def _show(demo: Demo, console: Console) -> None:
     console.print(
         _table(
             "Selected",
-            ("rank", "feature", "alpha", "relevance", "redundancy"),
+            ("rank", "feature", "alpha", "relevance"),
             [
-                (str(i), row.name, *_numbers(row.alpha, row.relevance, row.redundancy))
+                (str(i), row.name, *_numbers(row.alpha, row.relevance))
                 for i, row in enumerate(demo.selected, start=1)
             ],
         )
@@ -74,8 +74,8 @@ def _show(demo: Demo, console: Console) -> None:
         )
     )
     console.print(
-        f"Also dropped: {demo.irrelevant} features no more relevant than chance, "
-        f"{len(demo.constant)} constant.\n"
+        f"Also dropped: {demo.others} other features, no more relevant than chance or beyond the "
+        f"number asked for, and {len(demo.constant)} constant.\n"
     )
     console.print(
         f"Certificate: relative duality gap {selector.gap_:.1e} (asked for: {selector.tol:g}); no "

@@ -6,9 +6,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from mmfs.datasets import make_planted
+from mmfs.relevance import level_of_chance
 from mmfs.selector import MMFS
 
 Array = np.ndarray
+
+# Correlation with a selected feature from which on we speak of redundancy.
+SIMILAR = 0.5
 
 
 @dataclass(frozen=True)
@@ -16,8 +20,7 @@ class Row:
     name: str
     alpha: float
     relevance: float
-    redundancy: float
-    cause: str  # the selected feature that contributes most to the redundancy
+    cause: str  # the selected feature that contributes most to its redundancy
     similarity: float  # to that feature
 
 
@@ -26,8 +29,8 @@ class Demo:
     selector: MMFS
     shape: tuple[int, int]
     selected: list[Row]
-    redundant: list[Row]  # relevant, but left out because of a selected feature
-    irrelevant: int
+    redundant: list[Row]  # relevant, but left out because of a similar feature
+    others: int  # left out for want of relevance or room
     planted: int  # signals there are
     found: int  # signals that a selected feature carries
     constant: list[str]
@@ -43,11 +46,12 @@ def run_demo(n_features: int = 6, random_state: int = 0) -> Demo:
     seconds = time.perf_counter() - start
 
     kept = selector.indices_
-    chance = np.sqrt(2 * np.log(X.shape[1]) / X.shape[0])
-    dropped = np.flatnonzero(~selector.support_ & (selector.relevance_ > chance))
-    dropped = dropped[np.argsort(-selector.relevance_[dropped], kind="stable")]
     with np.errstate(invalid="ignore", divide="ignore"):  # the constant column
         rho = np.abs(np.corrcoef(X, rowvar=False))
+    chance = level_of_chance(X.shape[1], X.shape[0], 1)
+    dropped = np.flatnonzero(~selector.support_ & (selector.relevance_ > chance))
+    dropped = dropped[rho[dropped][:, kept].max(axis=1, initial=0) > SIMILAR]
+    dropped = dropped[np.argsort(-selector.relevance_[dropped], kind="stable")]
 
     def row(j: int) -> Row:
         cause = kept[np.argmax(selector.alpha_[kept] * rho[j, kept])]
@@ -55,7 +59,6 @@ def run_demo(n_features: int = 6, random_state: int = 0) -> Demo:
             name=names[j],
             alpha=selector.alpha_[j],
             relevance=selector.relevance_[j],
-            redundancy=selector.redundancy_[j],
             cause=names[cause],
             similarity=rho[j, cause],
         )
@@ -70,7 +73,7 @@ def run_demo(n_features: int = 6, random_state: int = 0) -> Demo:
         redundant=[row(int(j)) for j in dropped],
         planted=len(signals),
         found=len(signals & carried),
-        irrelevant=X.shape[1] - len(kept) - len(dropped) - len(constant),
+        others=X.shape[1] - len(kept) - len(dropped) - len(constant),
         constant=constant,
         seconds=seconds,
     )

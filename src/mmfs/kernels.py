@@ -118,7 +118,13 @@ class OfCorrelation:
     def __init__(self, columns: Columns, kernel: Kernel) -> None:
         self.columns, self.kernel = columns, kernel
         rho = np.linspace(0, 1, 5)
-        self.mirrors = bool(np.allclose(kernel(rho), kernel(-rho)))
+        same, mirrored = self._of(rho.copy()), self._of(-rho)
+        if same.shape != rho.shape or not np.isfinite([same, mirrored]).all() or same[-1] <= 0:
+            raise ValueError(
+                "kernel must turn an array of correlations into an array of finite similarities "
+                f"of the same shape, positive for a correlation of 1; for {rho} it gave {same}."
+            )
+        self.mirrors = bool(np.allclose(same, mirrored))
 
     def take(self, J: Array) -> Taken:
         return Taken(J, self.columns.take(J))

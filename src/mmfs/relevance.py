@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 from scipy.linalg import null_space, qr
+from scipy.stats import chi2
 from sklearn.feature_selection import mutual_info_classif, mutual_info_regression
 
 from mmfs.columns import Columns
@@ -51,10 +52,8 @@ def encode_target(y: Array, task: str = "auto") -> Target:
     if task == "classification":
         return _classes(y)
     if y.dtype.kind not in "biuf":
-        raise ValueError(
-            f"y must hold numbers to be read as quantities, but its type is {y.dtype}; "
-            "pass task='classification' or convert it."
-        )
+        what = "several columns" if y.ndim == 2 else "task='regression'"
+        raise ValueError(f"y must hold numbers with {what}, but its type is {y.dtype}; convert it.")
     return _quantities(y.astype(np.float64))
 
 
@@ -124,17 +123,18 @@ def relevance_of(
 
     `products` = F'Y is known from the first pass; "correlation" needs no other.
     """
+    usable = columns.inverse > 0
     if callable(kind):
-        return given(kind(X, y), columns.shape[1])
+        return given(kind(X, y), usable)
     if not isinstance(kind, str):
-        return given(kind, columns.shape[1])
+        return given(kind, usable)
     if kind == "correlation":
         return correlation(products)
     if kind == "mutual_info" and isinstance(X, np.ndarray):
         r = neighbour_mutual_info(X, target, random_state, n_jobs)
     else:
         r = binned_mutual_info(columns, target)
-    return np.where(columns.inverse > 0, r, 0.0)
+    return np.where(usable, r, 0.0)
 
 
 def correlation(products: Array) -> Array:
@@ -182,19 +182,32 @@ def neighbour_mutual_info(
     return as_correlation(np.concatenate(parts))
 
 
-def given(values: Any, n_columns: int) -> Array:
-    """A relevance supplied by the user; of a pair (scores, p-values) the scores are taken."""
+def given(values: Any, usable: Array) -> Array:
+    """A relevance supplied by the user, on a scale from 0 to 1; 0 for columns that are not usable.
+
+    Of a pair (scores, p-values) the scores are taken. Rounding errors below zero are forgiven.
+    """
     if isinstance(values, tuple):
         values = values[0]
-    r = np.asarray(values, dtype=np.float64).ravel()
-    if len(r) != n_columns:
-        raise ValueError(f"relevance has {len(r):,} values, but X has {n_columns:,} columns.")
-    bad = np.flatnonzero(~(np.isfinite(r) & (r >= 0)))
+    try:
+        r = np.array(values, dtype=np.float64).ravel()
+    except (TypeError, ValueError):
+        raise ValueError("relevance must hold one number for every column of X.") from None
+    if len(r) != len(usable):
+        raise ValueError(f"relevance has {len(r):,} values, but X has {len(usable):,} columns.")
+    r[~usable] = 0.0
+    largest = r.max(initial=0.0)
+    bad = np.flatnonzero(~(np.isfinite(r) & (r >= -1e-5 * largest)))
     if len(bad):
         raise ValueError(
             f"relevance must be finite and not negative, but is {r[bad[0]]} for column {bad[0]}."
         )
-    return r
+    return np.maximum(r, 0.0) / max(largest, 1.0)
+
+
+def level_of_chance(n_columns: int, n_rows: int, n_outputs: int) -> float:
+    """The correlation (ratio) with the target that one in n_columns random columns exceeds."""
+    return float(np.sqrt(chi2.isf(1 / max(n_columns, 2), n_outputs) / n_rows))
 
 
 def as_correlation(info: Array) -> Array:

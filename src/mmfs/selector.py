@@ -13,7 +13,7 @@ from mmfs.columns import as_columns
 from mmfs.columns.distinct import fingerprint_vectors, repeats
 from mmfs.kernels import Precomputed, similarity_of
 from mmfs.problem import Problem
-from mmfs.relevance import encode_target, given, relevance_of
+from mmfs.relevance import encode_target, given, level_of_chance, relevance_of
 from mmfs.solvers import (
     Aim,
     AtGamma,
@@ -58,9 +58,9 @@ class MMFS(SelectorMixin, BaseEstimator):
         features (alpha > 0). A number is met exactly whenever that many columns are not constant.
     gamma : float or "auto", default="auto"
         Strength of the pressure towards few features. "auto" takes, for K features, the largest
-        gamma with at least 1.5 K (at most 5,000) support features; for None, the largest at which
-        no feature is left out that has more relevance left than the largest of as many random
-        columns would have, sqrt(2 ln N / M). (In the paper's scale, gamma times M.)
+        gamma with at least 1.5 K (at most 5,000) support features, or as many as there are; for
+        None, the largest at which no feature is left out that has more relevance left than one
+        in N random columns would have. (In the paper's scale, gamma times M.)
     C : float, default=1.0
         Largest weight of a feature; `inf` is the hard margin.
     theta : float, default=0.5
@@ -76,7 +76,8 @@ class MMFS(SelectorMixin, BaseEstimator):
         "correlation" is |rho| with the target, or the correlation ratio for several classes or
         outputs. "mutual_info" is scikit-learn's nearest-neighbour estimate (for sparse data the
         binned one), "binned_mutual_info" a fast one on three states per column; both are put on
-        the scale of a correlation by sqrt(1 - exp(-2 I)). A callable is given (X, y).
+        the scale of a correlation by sqrt(1 - exp(-2 I)). A callable is given (X, y). If values
+        given exceed 1, all are divided by the largest.
     formulation : {"squared_bias", "constrained"}, default="squared_bias"
         "constrained" replaces the term in gamma by the constraint sum(alpha) = 1.
     center : bool, default=True
@@ -176,7 +177,7 @@ class MMFS(SelectorMixin, BaseEstimator):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Any, y: Any = None) -> Self:
         """Select features.
 
         Parameters
@@ -184,17 +185,17 @@ class MMFS(SelectorMixin, BaseEstimator):
         X : array, DataFrame or sparse matrix of shape (n_instances, n_features)
             The data; with kernel="precomputed" the similarities (n_features, n_features).
         y : array of shape (n_instances,) or (n_instances, n_outputs)
-            Class labels of any type, or real values.
+            Class labels of any type, or real values. Not used with kernel="precomputed".
 
         Returns
         -------
         self
         """
         check_parameters(self)
-        X, y = read_input(self, X, y)
+        precomputed = self._precomputed()
+        X, y = read_input(self, X, y, needs_y=not precomputed)
         rng = check_random_state(self.random_state)
-        precomputed = isinstance(self.kernel, str) and self.kernel == "precomputed"
-        similarity, r, usable, eligible = (
+        similarity, r, usable, eligible, n_outputs = (
             self._read_similarities(X, y) if precomputed else self._read_columns(X, y, rng)
         )
         k = number_to_select(self.n_features_to_select, len(r), int(usable.sum()))
@@ -202,7 +203,7 @@ class MMFS(SelectorMixin, BaseEstimator):
         problem = Problem(similarity, np.where(eligible, tau * r, -np.inf), float(self.C))
         solution = solve(
             problem,
-            self._aim(problem, k, int(eligible.sum()), X.shape[0]),
+            self._aim(problem.r, k, tau, X.shape[0], n_outputs),
             solver=self.solver,
             tol=self.tol,
             max_iter=self.max_iter,
@@ -218,8 +219,8 @@ class MMFS(SelectorMixin, BaseEstimator):
 
     def _read_columns(
         self, X: Any, y: Array, rng: np.random.RandomState
-    ) -> tuple[Any, Array, Array, Array]:
-        """Similarity, relevance, and the masks of usable and of eligible columns."""
+    ) -> tuple[Any, Array, Array, Array, int]:
+        """Similarity, relevance, masks of usable and of eligible columns, outputs of y."""
         target = encode_target(y, self.task)
         columns = as_columns(X, center=self.center, n_jobs=self.n_jobs)
         q = target.Y.shape[1]
@@ -239,17 +240,17 @@ class MMFS(SelectorMixin, BaseEstimator):
         usable = columns.inverse > 0
         similarity = similarity_of(self.kernel, columns, products)
         repeated = repeats(fingerprints, r, usable, similarity.mirrors)
-        return similarity, r, usable, usable & ~repeated
+        return similarity, r, usable, usable & ~repeated, q
 
-    def _read_similarities(self, X: Any, y: Array) -> tuple[Any, Array, Array, Array]:
+    def _read_similarities(self, X: Any, y: Any) -> tuple[Any, Array, Array, Array, int]:
         Q = check_similarities(X)
         values = self.relevance(X, y) if callable(self.relevance) else self.relevance
-        r = given(values, len(Q))
         every = np.ones(len(Q), dtype=bool)
-        return Precomputed(Q), r, every, every
+        return Precomputed(Q), given(values, every), every, every, 1
 
-    def _aim(self, problem: Problem, k: int | None, n_eligible: int, n_rows: int) -> Aim:
-        r_max = float(problem.r.max())
+    def _aim(self, r: Array, k: int | None, tau: float, n_rows: int, n_outputs: int) -> Aim:
+        """What to ask of the solver; r is the problem's, -inf where a column is not eligible."""
+        r_max, n_eligible = float(r.max()), int(np.count_nonzero(r > -np.inf))
         if self.formulation == "constrained":
             if n_eligible * self.C < 1:
                 raise ValueError(
@@ -262,8 +263,7 @@ class MMFS(SelectorMixin, BaseEstimator):
             return AtGamma(float(self.gamma))
         if k is not None:
             return enough_support(min(int(np.ceil(HEAD_ROOM * k)), n_eligible, LARGEST), r_max)
-        chance = np.sqrt(2 * np.log(max(n_eligible, 2)) / n_rows) * self.theta / (1 - self.theta)
-        return below_level(min(chance, r_max / 2))
+        return below_level(tau * level_of_chance(n_eligible, n_rows, n_outputs))
 
     def _keep(self, solution: Solution, r: Array, tau: float) -> None:
         """What a fitted selector remembers: little, unless asked for more."""
@@ -333,10 +333,13 @@ class MMFS(SelectorMixin, BaseEstimator):
         X = validate_data(self, X, dtype=None, accept_sparse="csc", reset=False)
         return X[:, np.sort(self.indices_)]
 
+    def _precomputed(self) -> bool:
+        return isinstance(self.kernel, str) and self.kernel == "precomputed"
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
-        tags.target_tags.required = True
+        tags.target_tags.required = not self._precomputed()
         tags.target_tags.multi_output = True
         return tags
 

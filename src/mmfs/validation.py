@@ -39,8 +39,9 @@ def check_parameters(selector: Any) -> None:
     require(_is_real(p["theta"]) and 0 < p["theta"] < 1, "theta", "a number between 0 and 1")
     _require_name(p, "kernel", (*KERNELS, "precomputed"), "a function of the correlation")
     relevance = p["relevance"]
-    if isinstance(relevance, str):
+    if isinstance(relevance, str | None):
         _require_name(p, "relevance", RELEVANCES, "an array", "a function of (X, y)")
+    require(isinstance(p["center"], bool | np.bool_), "center", "True or False")
     _require_name(p, "formulation", ("squared_bias", "constrained"))
     _require_name(p, "solver", tuple(SOLVERS))
     _require_name(p, "task", ("auto", "classification", "regression"))
@@ -59,26 +60,23 @@ def check_parameters(selector: Any) -> None:
         )
 
 
-def read_input(selector: Any, X: Any, y: Any) -> tuple[Any, Array]:
+def read_input(selector: Any, X: Any, y: Any, needs_y: bool) -> tuple[Any, Any]:
     """X as an array or a CSC or CSR matrix, y as an array; finiteness of X is checked later."""
+    if hasattr(X, "collect") and not hasattr(X, "shape"):
+        raise ValueError(f"X is a {type(X).__name__}, not data; pass X.collect().")
+    options = {"accept_sparse": ("csc", "csr"), "dtype": "numeric", "ensure_all_finite": False}
     try:
-        return validate_data(
-            selector,
-            X,
-            y,
-            accept_sparse=("csc", "csr"),
-            dtype="numeric",
-            ensure_all_finite=False,
-            ensure_min_samples=2,
-            multi_output=True,
-        )
-    except (ValueError, TypeError) as error:
-        column = _text_column(X)
+        if not needs_y:
+            return validate_data(selector, X, **options), None
+        if (row := _missing_label(y)) is not None:
+            raise ValueError(f"y has no label in row {row}; drop that row of X and y, or fill it.")
+        Z, y = validate_data(selector, X, y, ensure_min_samples=2, multi_output=True, **options)
+        return Z.astype(np.float64) if Z.dtype.kind not in "biuf" else Z, y
+    except (ValueError, TypeError):
+        column = _unreadable_column(X)
         if column is None:
             raise
-        raise ValueError(
-            f"X has text in column {column}; encode it as numbers, or leave it out."
-        ) from error
+    raise ValueError(f"X has {column}; encode it as numbers, or leave it out.")
 
 
 def check_finite(columns: Columns, names: Array | None) -> None:
@@ -92,11 +90,11 @@ def check_finite(columns: Columns, names: Array | None) -> None:
     wrong = np.flatnonzero(~np.isfinite(values))
     name = f"column {j}" if names is None else f"column {j} ({names[j]!r})"
     others = f" ({len(bad):,} columns are affected)" if len(bad) > 1 else ""
-    what = "numbers too large to square"
+    what = "numbers too large or too small to square"
     if len(wrong):
         kind = "NaN" if np.isnan(values[wrong[0]]) else "infinity"
         what = f"{kind} in row {wrong[0]}"
-    raise ValueError(f"X has {what} of {name}{others}; impute, rescale or drop it.")
+    raise ValueError(f"X has {what}, {name}{others}; impute, rescale or drop it.")
 
 
 def number_to_select(asked: int | float | None, n_columns: int, n_usable: int) -> int | None:
@@ -148,18 +146,34 @@ def _require_name(p: dict, name: str, names: tuple[str, ...], *others: str) -> N
     raise ValueError(f"{name} must be one of {wanted}, got {value!r}.")
 
 
-def _text_column(X: Any) -> str | None:
-    """The first column that cannot be read as numbers, described; None if there is none."""
+def _missing_label(y: Any) -> int | None:
+    """The first row whose label is None, NaN or pandas.NA, if y is a list or holds objects."""
+    if not isinstance(y, list | tuple):  # in an array, a list with NaN would become text
+        y = np.asarray(y)
+        if y.dtype.kind != "O" or y.ndim != 1:
+            return None
+    for row, label in enumerate(y):
+        missing = label is None or type(label).__name__ in ("NAType", "NaTType")
+        if missing or (isinstance(label, float) and np.isnan(label)):
+            return row
+    return None
+
+
+def _unreadable_column(X: Any) -> str | None:
+    """The first column of a DataFrame that does not hold numbers, described."""
     if not hasattr(X, "columns") or not hasattr(X, "dtypes"):
         return None
     for name in X.columns:
         values = np.asarray(X[name])
+        if values.dtype.kind in "mM":
+            return f"dates in column {name!r}"
         if values.dtype.kind in "biuf":
             continue
-        try:
-            values.astype(np.float64)
-        except (ValueError, TypeError):
-            return f"{name!r} (such as {values[0]!r})"
+        for value in values:
+            try:
+                float(value)
+            except (ValueError, TypeError):
+                return f"{str(value)!r} in column {name!r}"
     return None
 
 

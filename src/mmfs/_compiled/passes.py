@@ -7,6 +7,9 @@ f_j = (x_j - mu_j) * inverse_j its standardised form. F is the matrix of all f_j
 import numpy as np
 from numba import njit
 
+# Sums of squares below this have lost precision.
+SMALLEST = 1e-280
+
 # Dot products may be summed in any order; NaN and inf keep their meaning.
 REORDER = {"reassoc", "contract", "nsz"}
 
@@ -16,7 +19,8 @@ def _standardise(n_rows, stored, shift, total, squares, center):
     """Mean and inverse scale of a column from the sums of (x - shift) over its stored entries.
 
     `shift` is one of the column's own values, so the subtraction loses at most a factor M. The
-    inverse is 0 for a constant column and NaN for one that holds NaN, infinity or overflows.
+    inverse is 0 for a constant column and NaN for one that holds NaN, infinity, or numbers whose
+    squares leave the range of double precision.
     """
     absent = n_rows - stored
     total -= absent * shift
@@ -27,7 +31,7 @@ def _standardise(n_rows, stored, shift, total, squares, center):
         noise = 1e-24 * (spread + n_rows * mean * mean)
     else:
         mean, spread, noise = 0.0, squares, 0.0
-    if not np.isfinite(spread):
+    if not np.isfinite(spread) or (squares < SMALLEST and total != 0.0):
         return mean, np.nan
     return mean, 1.0 / np.sqrt(spread) if spread > noise else 0.0
 

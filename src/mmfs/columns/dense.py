@@ -5,6 +5,7 @@ from typing import Self
 
 import numpy as np
 
+from mmfs._compiled.passes import SMALLEST
 from mmfs.columns.base import TILE, Array, Columns
 
 
@@ -44,8 +45,9 @@ class DenseColumns(Columns):
                 self.mean[columns] = origin[columns] + total / n_rows
                 squares -= total**2 / n_rows
                 noise = 1e-24 * (squares + n_rows * self.mean[columns] ** 2)
+            lost = ~np.isfinite(squares) | ((squares < SMALLEST) & (total != 0.0))
             inverse = np.where(squares > noise, 1.0 / np.sqrt(np.maximum(squares, 0.0)), 0.0)
-            self.inverse[columns] = np.where(np.isfinite(squares), inverse, np.nan)
+            self.inverse[columns] = np.where(lost, np.nan, inverse)
             products[columns] *= inverse[:, None]
 
         self._each(work, self._column_tiles())

@@ -45,12 +45,17 @@ def solve(
     """Solve to a relative duality gap of `tol`; warn if `max_iter` iterations do not suffice."""
     rng = np.random.default_rng(0) if rng is None else rng
     solution = SOLVERS[solver](problem, aim, tol=tol, max_iter=max_iter, rng=rng, **options)
-    if solution.verdict.relative_gap > tol:
+    if not solution.verdict.relative_gap <= tol:
+        remedy = (
+            f"raise max_iter (now {max_iter}), tol, or gamma"
+            if solution.n_iter >= max_iter
+            else "raise tol; similarities of your own must be positive semi-definite"
+        )
         warnings.warn(
             f"solver={solver!r} stopped after {solution.n_iter} iterations at a relative duality "
             f"gap of {solution.verdict.relative_gap:.1e}, above tol={tol:g}; the ranking may not "
-            f"be final: raise max_iter (now {max_iter}), tol, or gamma.",
+            f"be final: {remedy}.",
             ConvergenceWarning,
-            stacklevel=2,
+            stacklevel=3,
         )
     return solution
