@@ -33,7 +33,7 @@ def working_set(
 ) -> Solution:
     """After every round `report(round, columns, gap)` is told."""
     r = problem.r
-    eps = 1e-3 * tol * max(float(r.max()), np.finfo(float).tiny)
+    eps = 1e-2 * tol * max(float(r.max()), np.finfo(float).tiny)
     taken = problem.Q.take(_within_limit(_lowest(-r, max(FEWEST, aim.fewest)), 0))
     Q = problem.Q.gram(taken, taken)
     alpha = np.zeros(len(taken.J))
