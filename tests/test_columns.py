@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from mmfs.columns import DenseColumns, SparseColumns, as_columns
+from mmfs.columns import dense as dense_module
 from mmfs.columns import sparse as sparse_module
 from tests.reference.explicit import standardised
 
@@ -129,9 +130,12 @@ def test_unsorted_and_repeated_entries_are_put_in_order_in_a_copy(kind):
 @pytest.mark.parametrize("place", ["c_order", "f_order", "csc_array", "csr_array"])
 def test_answers_do_not_depend_on_threads_or_portions(place, monkeypatch):
     monkeypatch.setattr(sparse_module, "PORTION", 40)
+    monkeypatch.setattr(dense_module, "TILE", 64)
+    monkeypatch.setattr(dense_module, "WIDTH", 7)
     X = PLACES[place](example(n_columns=60))
     V = centred_vectors(X.shape[0])
     one, two = as_columns(X, n_jobs=1), as_columns(X, n_jobs=2)
+    assert len(list(getattr(one, "_portions", getattr(one, "_column_tiles", None))())) > 5
     np.testing.assert_array_equal(one.moments(V), two.moments(V))
     np.testing.assert_array_equal(one.project(V), two.project(V))
     np.testing.assert_allclose(one.project(V), standardised(X).T @ V, atol=1e-8)
@@ -169,6 +173,16 @@ def test_places_agree_on_any_matrix(X):
         np.testing.assert_allclose(
             as_columns(PLACES[place](X)).moments(V), expected, atol=1e-8, err_msg=place
         )
+
+
+@pytest.mark.parametrize("kind", [sp.csc_array, sp.csr_array])
+def test_large_offsets_in_sparse_columns(kind):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((50, 6))
+    columns = as_columns(kind(X + 1e7))
+    columns.moments(centred_vectors(50))
+    block = columns.take(np.arange(6))
+    np.testing.assert_allclose(block.gram(block), np.corrcoef(X.T), atol=1e-7)
 
 
 def test_bad_row_numbers_are_refused():

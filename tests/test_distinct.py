@@ -4,9 +4,9 @@ from mmfs.columns import as_columns
 from mmfs.columns.distinct import fingerprint_vectors, repeats
 
 
-def repeated(X, mirrors=False, r=None):
-    columns = as_columns(X)
-    keys = columns.moments(fingerprint_vectors(len(X)))
+def repeated(X, mirrors=False, r=None, center=True):
+    columns = as_columns(X, center=center)
+    keys = columns.moments(fingerprint_vectors(len(X), center))
     r = np.zeros(X.shape[1]) if r is None else r
     return np.flatnonzero(repeats(keys, r, columns.inverse > 0, mirrors)).tolist()
 
@@ -32,6 +32,15 @@ def test_the_most_relevant_of_the_same_columns_stands_for_them():
     r = np.zeros(12)
     r[[8, 9]] = 0.1
     assert repeated(example(), r=r) == [3, 9]
+
+
+def test_without_centring_an_offset_makes_another_column():
+    X = np.zeros((8, 3))
+    X[:4, 0] = 1
+    X[:, 1] = 1 - X[:, 0]  # orthogonal to it, and its mirror image only when centred
+    X[:, 2] = 3 * X[:, 0]
+    assert repeated(X, mirrors=True, center=True) == [1, 2]
+    assert repeated(X, mirrors=True, center=False) == [2]
 
 
 def test_many_sparse_patterns_are_told_apart_exactly():

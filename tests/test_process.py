@@ -71,7 +71,7 @@ def test_a_second_process_uses_the_cache(tmp_path):
     warm = run(FIRST_FIT, NUMBA_CACHE_DIR=str(tmp_path)).split()
     assert int(cold[1]) == 0 and int(cold[2]) > 0
     assert int(warm[1]) > 0 and int(warm[2]) == 0
-    assert float(warm[0]) < float(cold[0]) / 2
+    assert float(warm[0]) < min(1.0, float(cold[0]) / 2)
 
 
 def test_two_threads_may_fit_at_once(small):

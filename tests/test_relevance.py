@@ -59,10 +59,13 @@ def test_target_basis_is_orthonormal_and_centred():
 @pytest.mark.parametrize(
     ("y", "labels"),
     [
-        (np.arange(51), False),
-        (np.arange(50), True),
+        (np.arange(102) % 51, False),
+        (np.arange(100) % 50, True),
+        (np.arange(99) % 50, False),
+        (np.arange(100, dtype=object) % 50, True),
+        (np.arange(40), False),
         (np.linspace(0, 1, 20), False),
-        (np.array([0.0, 1.0, 2.0]), True),
+        (np.array([0.0, 1.0, 2.0] * 2), True),
         (np.array([True, False]), True),
         (np.array(["a", "b"]), True),
     ],

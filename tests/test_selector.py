@@ -61,6 +61,8 @@ def test_rank_is_by_weight_then_gradient_then_index(small):
     assert 1 < support < 20
     assert (np.diff(alpha) <= 0).all()
     assert (np.diff(G[support:]) >= 0).all()
+    alike = np.kron(np.eye(4), np.ones((3, 1)))  # four columns with equal claims
+    assert MMFS(4).fit(alike, [2.0, 1, 0] * 4).indices_.tolist() == [0, 1, 2, 3]
     ties = MMFS(5, gamma=0.5, C=1e-3).fit(X, y)  # all at C: the gradient decides
     assert (ties.alpha_[ties.indices_] == 1e-3).all()
     assert (np.diff(ties.gradient_[ties.indices_]) >= 0).all()
@@ -128,6 +130,22 @@ def test_order_and_scale_do_not_matter(seed, kernel, sparse):
     alpha = MMFS(**options).fit(store(X), y).alpha_
     other = MMFS(**options, random_state=seed).fit(store((X * scale)[rows][:, columns]), y[rows])
     np.testing.assert_allclose(other.alpha_, alpha[columns], atol=1e-6)
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_columns_unrelated_to_the_target_point_nowhere(classes):
+    """Exactly uncorrelated columns: rounding must not decide their direction."""
+    rng = np.random.default_rng(0)
+    y = np.repeat(np.arange(classes), 24 // classes)
+    X = np.column_stack(
+        [np.concatenate([rng.permutation([0.0, 1] * (12 // classes)) for _ in range(classes)])]
+        + [rng.integers(0, 2, 24) for _ in range(12)]
+    )
+    for _ in range(20):
+        rows = rng.permutation(24)
+        a = MMFS(gamma=1e-3, tol=1e-8).fit(X, y)
+        b = MMFS(gamma=1e-3, tol=1e-8).fit(X[rows], y[rows])
+        np.testing.assert_allclose(a.alpha_, b.alpha_, atol=1e-6)
 
 
 def test_multi_class_finds_what_tells_each_class():
@@ -234,10 +252,13 @@ def test_irrelevant_target_still_gives_k_columns():
     selector = MMFS(2).fit(X, y)
     assert selector.indices_.tolist() == [0, 1]
     assert selector.alpha_.max() < 1e-12 and selector.gap_ <= selector.tol
+    wide = MMFS(5, relevance=np.zeros(300)).fit(
+        np.random.default_rng(0).random((20, 300)), [0, 1] * 10
+    )
+    assert wide.n_iter_ == 1 and wide.indices_.tolist() == [0, 1, 2, 3, 4]
 
 
 def test_verbose_reports_on_stderr(small, capsys):
     MMFS(3, verbose=1).fit(*small)
-    assert "round 1, 40 columns" not in capsys.readouterr().out
-    MMFS(3, verbose=1).fit(*small)
-    assert "relative gap" in capsys.readouterr().err
+    captured = capsys.readouterr()
+    assert "round 1, 37 columns, relative gap" in captured.err and captured.out == ""

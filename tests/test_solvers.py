@@ -81,6 +81,58 @@ def test_working_set_smaller_than_the_problem(center, classes):
     np.testing.assert_allclose(a.alpha_, c.alpha_, atol=1e-8)
 
 
+@pytest.mark.parametrize("options", [{"C": np.inf}, {"C": 1.0}, {"C": 0.01}, {"theta": 0.1}])
+@pytest.mark.parametrize("kernel", ["aligned", "poly2"])
+def test_constrained_form_on_more_columns_than_a_round_takes(kernel, options):
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((60, 1000)), rng.standard_normal(60)
+    options = {"formulation": "constrained", "kernel": kernel, "tol": 1e-6} | options
+    a = MMFS(5, **options).fit(X, y)
+    b = MMFS(5, solver="qp", **options).fit(X, y)
+    assert a.objective_ == pytest.approx(b.objective_, rel=1e-5)
+    assert a.n_iter_ <= 10 and a.gap_ <= 1e-6
+    assert a.alpha_.sum() == pytest.approx(1, abs=1e-12) and a.alpha_.max() <= options.get("C", 1)
+
+
+def test_constrained_form_with_weights_that_just_suffice(data):
+    X, y = data
+    selector = MMFS(5, formulation="constrained", C=1 / 60).fit(X, y)
+    np.testing.assert_allclose(selector.alpha_, 1 / 60)
+
+
+@pytest.mark.parametrize("formulation", ["squared_bias", "constrained"])
+def test_opposite_columns_under_the_linear_kernel_with_a_hard_margin(formulation):
+    """Weights that cancel leave faces without curvature; solvers must cross them."""
+    for seed in range(30):
+        rng = np.random.default_rng(seed)
+        X = rng.standard_normal((12, 40))
+        X[:, 20:] = -X[:, :20]
+        options = {"kernel": "linear", "C": np.inf, "formulation": formulation, "tol": 1e-6}
+        if formulation == "squared_bias":
+            options["gamma"] = 1e-3
+        y = rng.standard_normal(12)
+        a = MMFS(5, **options).fit(X, y)
+        b = MMFS(5, solver="qp", **options | {"tol": 1e-5}).fit(X, y)
+        assert a.objective_ == pytest.approx(b.objective_, rel=1e-5)
+
+
+def test_dependent_columns_do_not_stall():
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        X, y = rng.standard_normal((20, 300)), rng.standard_normal(20)
+        assert MMFS(30, kernel="linear", C=np.inf).fit(X, y).gap_ <= 1e-4
+        assert MMFS(kernel="linear", C=np.inf, gamma=1e-3).fit(X, y).gap_ <= 1e-4
+
+
+@pytest.mark.parametrize("solver", ["working_set", "dcd", "qp"])
+def test_precomputed_similarities_on_every_solver(data, solver):
+    X, y = data
+    Q, r, _, _ = explicit_problem(X, y, "poly2")
+    best = solve_dual(Q, r, 1.0, 0.02)[0]
+    selector = MMFS(5, kernel="precomputed", relevance=r, gamma=0.02, solver=solver, tol=1e-7)
+    np.testing.assert_allclose(selector.fit(Q).alpha_, best, atol=1e-4)
+
+
 @pytest.mark.parametrize("gamma", [0.005, 0.05, 0.5])
 def test_aligned_is_the_non_negative_lasso(data, gamma):
     X, y = data

@@ -19,6 +19,10 @@ Kernel = Callable[[Array], Array]
 CHUNK = 16
 
 
+# A correlation with the target below this is rounding error: it points nowhere.
+ROUNDING = 1e-12
+
+
 def poly2(rho: Array) -> Array:
     """Squared correlation."""
     return rho**2
@@ -105,10 +109,11 @@ class Correlation:
 def directions(products: Array) -> Array:
     """Unit vectors along the rows of F'Y: where among the outputs each column points."""
     if products.shape[1] == 1:
-        return np.where(products < 0, -1.0, 1.0)
+        return np.where(products < -ROUNDING, -1.0, 1.0)
     norms = np.linalg.norm(products, axis=1)
-    U = products / np.where(norms > 0, norms, 1.0)[:, None]
-    U[norms == 0, 0] = 1.0
+    known = norms > ROUNDING
+    U = products / np.where(known, norms, 1.0)[:, None]
+    U[~known] = np.eye(1, products.shape[1])
     return U
 
 

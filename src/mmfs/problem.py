@@ -22,6 +22,7 @@ class Verdict:
     """What can be said of an alpha: all of it computed here, none of it by a solver."""
 
     objective: float
+    scale: float  # what the gap is measured against: the objective, or its part r'alpha if larger
     gap: float  # objective - gap is a lower bound on the optimum
     violation: float  # largest breach of the optimality conditions by one column
     b: float
@@ -30,7 +31,7 @@ class Verdict:
 
     @property
     def relative_gap(self) -> float:
-        return self.gap / max(abs(self.objective), np.finfo(float).tiny)
+        return self.gap / max(self.scale, np.finfo(float).tiny)
 
 
 @dataclass(frozen=True)
@@ -61,8 +62,7 @@ def judge(
     G = redundancy - r
     if gamma is None:
         gap = alpha @ G[J] - least(G, C, 1.0, exact=True)
-        last = _whole(1.0, C, int(np.isfinite(G).sum()))
-        b = -float(np.partition(G, last)[last])
+        b = _multiplier(G, C, J[alpha < C])
         G += b
     else:
         b = gamma * s
@@ -71,12 +71,24 @@ def judge(
         gap = squared_bias_gap(s, alpha @ G[J], G, float(r.max()), C, gamma)
     return Verdict(
         objective=float(objective),
+        scale=max(abs(float(objective)), float(r[J] @ alpha)),
         gap=max(float(gap), 0.0),
         violation=violation(J, alpha, G, C),
         b=b,
         redundancy=redundancy,
         gradient=G,
     )
+
+
+def _multiplier(slope: Array, C: float, free: Array) -> float:
+    """b of the constrained form: where the gradient of the free columns is zero on average.
+
+    With every column at its bound, the b that makes the primal smallest.
+    """
+    if len(free):
+        return -float(slope[free].mean())
+    last = _whole(1.0, C, int(np.isfinite(slope).sum()))
+    return -float(np.partition(slope, last)[last])
 
 
 def squared_bias_gap(

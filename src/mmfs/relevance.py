@@ -1,6 +1,7 @@
 """What each column tells about the target, alone."""
 
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -42,9 +43,12 @@ class Target:
 def encode_target(y: Array, task: str = "auto") -> Target:
     """Classes become indicators, real outputs themselves; both centred and orthonormal.
 
-    "auto": text, booleans, and whole numbers with at most 50 distinct values are classes.
+    "auto": text and booleans are classes, and so are whole numbers, if there are at most 50 of
+    them and at least twice as many instances.
     """
     y = np.asarray(y)
+    if y.dtype.kind == "O" and all(isinstance(label, Real) for label in y.flat):
+        y = np.array(y.tolist())  # numbers kept as objects
     if y.ndim == 2 and y.shape[1] == 1:
         y = y[:, 0]
     if task == "auto":
@@ -62,7 +66,7 @@ def _looks_like_classes(y: Array) -> bool:
         return True
     if y.dtype.kind == "f" and (y != np.rint(y)).any():
         return False
-    return len(np.unique(y)) <= MOST_CLASSES
+    return len(np.unique(y)) <= max(2, min(MOST_CLASSES, len(y) // 2))
 
 
 def _classes(y: Array) -> Target:
@@ -80,6 +84,10 @@ def _classes(y: Array) -> Target:
     if len(classes) < 2:
         raise ValueError(
             f"y has only one class ({classes[0]}); feature selection needs at least two classes."
+        )
+    if len(classes) == len(y) > 2:
+        raise ValueError(
+            "y has another label in every row; pass classes, or numbers and task='regression'."
         )
     # Indicators scaled to unit norm are orthonormal; what is orthogonal to the constant is kept.
     constant = np.sqrt(sizes / len(y))

@@ -86,8 +86,8 @@ class MMFS(SelectorMixin, BaseEstimator):
         All reach the same optimum: a few passes over the data; the paper's coordinate descent
         over all columns; a general QP library (small data; needs `mmfs[qp]`).
     task : {"auto", "classification", "regression"}, default="auto"
-        Whether y holds classes or quantities. "auto": text, booleans, and whole numbers with at
-        most 50 distinct values are classes.
+        Whether y holds classes or quantities. "auto": text and booleans are classes, and so are
+        whole numbers, if at most 50 are distinct and there are twice as many instances.
     tol : float, default=1e-4
         Relative duality gap at which to stop.
     max_iter : int, default=1000
@@ -214,7 +214,8 @@ class MMFS(SelectorMixin, BaseEstimator):
         self._keep(solution, r, tau)
         self.n_constant_ = len(r) - int(usable.sum())
         self.n_duplicate_ = int((usable & ~eligible).sum())
-        self.n_passes_ = 1 if precomputed else similarity.columns.n_passes
+        own = solution.n_iter if self.solver == "dcd" else 0
+        self.n_passes_ = own + (1 if precomputed else similarity.columns.n_passes)
         return self
 
     def _read_columns(
@@ -224,7 +225,9 @@ class MMFS(SelectorMixin, BaseEstimator):
         target = encode_target(y, self.task)
         columns = as_columns(X, center=self.center, n_jobs=self.n_jobs)
         q = target.Y.shape[1]
-        products = columns.moments(np.hstack([target.Y, fingerprint_vectors(X.shape[0])]))
+        products = columns.moments(
+            np.hstack([target.Y, fingerprint_vectors(X.shape[0], self.center)])
+        )
         check_finite(columns, getattr(self, "feature_names_in_", None))
         fingerprints, products = products[:, q:], products[:, :q]
         r = relevance_of(

@@ -14,6 +14,9 @@ from mmfs.solvers import SOLVERS
 
 Array = np.ndarray
 
+# Features up to which given similarities are checked to be positive semi-definite.
+PSD_LIMIT = 3_000
+
 
 def check_parameters(selector: Any) -> None:
     """Types and ranges of the parameters of MMFS, and combinations that have no meaning."""
@@ -47,7 +50,8 @@ def check_parameters(selector: Any) -> None:
     _require_name(p, "task", ("auto", "classification", "regression"))
     require(_is_real(p["tol"]) and p["tol"] > 0, "tol", "a positive number")
     require(_is_int(p["max_iter"]) and p["max_iter"] >= 1, "max_iter", "a whole number >= 1")
-    require(p["keep_scores"] in ("auto", True, False), "keep_scores", "'auto', True or False")
+    keep = p["keep_scores"]
+    require(_is(keep, "auto") or isinstance(keep, bool), "keep_scores", "'auto', True or False")
     if p["formulation"] == "constrained" and not _is(gamma, "auto"):
         raise ValueError(
             f"gamma={gamma!r} has no meaning with formulation='constrained', where theta plays "
@@ -133,6 +137,13 @@ def check_similarities(Q: Any) -> Array:
     if not (np.diagonal(Q) > 0).all():
         j = int(np.flatnonzero(~(np.diagonal(Q) > 0))[0])
         raise ValueError(f"feature {j} has similarity {Q[j, j]:g} to itself; it must be positive.")
+    if len(Q) <= PSD_LIMIT:
+        lowest = float(np.linalg.eigvalsh(Q)[0])
+        if lowest < -1e-8 * np.diagonal(Q).max():
+            raise ValueError(
+                f"the matrix of similarities is not positive semi-definite (lowest eigenvalue "
+                f"{lowest:.3g}); add {-lowest:.3g} to its diagonal."
+            )
     return Q
 
 

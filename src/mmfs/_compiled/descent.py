@@ -198,28 +198,38 @@ def newton(Q, r, gamma, C, alpha, free):
     while len(free) > 0:
         n = len(free)
         s = alpha.sum()
-        # Solve (Q_ff + gamma 11') step = -G_f by Cholesky. A coordinate that depends on those
-        # before it gets an infinite pivot: it stays where it is, for the descent to move.
+        # Solve (Q_ff + gamma 11') step = -G_f by Cholesky. If a coordinate depends on those before
+        # it, go along the direction in which nothing changes but r'alpha, to the next bound.
         L = np.empty((n, n))
         step = np.empty(n)
+        dependent = -1
         for a in range(n):
             for c in range(a):
                 entry = Q[free[a], free[c]] + gamma - _inner(L[a], L[c], c)
                 L[a, c] = entry / L[c, c]
             whole = Q[free[a], free[a]] + gamma
             pivot = whole - _inner(L[a], L[a], a)
-            L[a, a] = np.sqrt(pivot) if pivot > 1e-10 * whole else np.inf
             rest = r[free[a]] - product[free[a]] - gamma * s
+            if pivot <= 1e-10 * whole:
+                # rest - step'L_a is the slope of the objective along that direction, negated.
+                forward = rest - _inner(L[a], step, a) >= 0.0
+                dependent, n = a, a + 1
+                step[:a] = -L[a, :a] if forward else L[a, :a]
+                step[a] = 1.0 if forward else -1.0
+                break
+            L[a, a] = np.sqrt(pivot)
             step[a] = (rest - _inner(L[a], step, a)) / L[a, a]
-        for a in range(n - 1, -1, -1):
+        for a in range(n - 1 if dependent < 0 else dependent - 1, -1, -1):
             step[a] /= L[a, a]
             for c in range(a):
                 step[c] -= L[a, c] * step[a]
-        length, blocked = 1.0, -1
+        length, blocked = 1.0 if dependent < 0 else np.inf, -1
         for a in range(n):
             room = alpha[free[a]] if step[a] < 0.0 else C - alpha[free[a]]
-            if length * abs(step[a]) > room:
+            if step[a] != 0.0 and length * abs(step[a]) > room:
                 length, blocked = room / abs(step[a]), a
+        if length == np.inf:
+            return
         for a in range(n):
             j = free[a]
             before = alpha[j]

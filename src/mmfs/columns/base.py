@@ -50,7 +50,10 @@ class Columns(ABC):
 
     @abstractmethod
     def moments(self, V: Array) -> Array:
-        """Find mean and scale of every column; return F'V, for V (M x q) with zero column sums."""
+        """Find mean and scale of every column; return F'V for V (M x q).
+
+        If columns are centred, those of V must be too.
+        """
 
     @abstractmethod
     def project(self, V: Array) -> Array:

@@ -8,6 +8,9 @@ import numpy as np
 from mmfs._compiled.passes import SMALLEST
 from mmfs.columns.base import TILE, Array, Columns
 
+# Columns of a tile where rows are stored together.
+WIDTH = 2048
+
 
 class DenseColumns(Columns):
     """Nothing larger than a tile is ever copied or converted."""
@@ -15,7 +18,7 @@ class DenseColumns(Columns):
     def _column_tiles(self) -> list[tuple[slice]]:
         """Column ranges: as wide as memory order likes, as narrow as leaves something to share."""
         n_rows, n_columns = self.shape
-        width = 2048 if self.X.flags.c_contiguous else max(1, TILE // n_rows)
+        width = WIDTH if self.X.flags.c_contiguous else max(1, TILE // n_rows)
         return [(slice(a, min(a + width, n_columns)),) for a in range(0, n_columns, width)]
 
     def _tiles(self, columns: slice, origin: Array) -> Iterator[tuple[slice, Array]]:
@@ -73,9 +76,10 @@ class DenseColumns(Columns):
         low, high = self._thresholds()
         member = (labels[:, None] == np.arange(n_labels)).astype(np.float64)
         counts = np.zeros((self.shape[1], 3, n_labels))
+        zero = np.zeros(self.shape[1])
 
         def work(columns: slice) -> None:
-            for rows, tile in self._tiles(columns, np.zeros(self.shape[1])):
+            for rows, tile in self._tiles(columns, zero):
                 counts[columns, 0] += (tile < low[columns]).T @ member[rows]
                 counts[columns, 2] += (tile > high[columns]).T @ member[rows]
 

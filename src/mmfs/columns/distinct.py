@@ -11,10 +11,14 @@ Array = np.ndarray
 TOLERANCE = 1e-11
 
 
-def fingerprint_vectors(n_rows: int) -> Array:
-    """Two fixed random vectors of unit norm and zero mean; F'(them) are the fingerprints."""
+def fingerprint_vectors(n_rows: int, center: bool) -> Array:
+    """Two fixed random vectors of unit norm; F'(them) are the fingerprints.
+
+    Of zero mean where columns are centred, as `Columns.moments` asks for.
+    """
     V = np.random.default_rng(0).standard_normal((n_rows, 2))
-    V -= V.mean(axis=0)
+    if center:
+        V -= V.mean(axis=0)
     return V / np.maximum(np.linalg.norm(V, axis=0), np.finfo(float).tiny)
 
 

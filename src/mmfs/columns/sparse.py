@@ -155,11 +155,17 @@ class SparseBlock:
         self.mean, self.inverse = mean, inverse
 
     def gram(self, other: Self) -> Array:
+        if self._offset() or other._offset():  # the difference below would lose its digits
+            return self.dense().T @ other.dense()
         out = np.zeros((other.X.shape[1], self.X.shape[1]))
         passes.sparse_gram(*_arrays(self.X.tocsr()), *_arrays(other.X), out)
         out -= np.outer(self.X.shape[0] * other.mean, self.mean)
         out *= np.outer(other.inverse, self.inverse)
         return out.T
+
+    def _offset(self) -> bool:
+        """Whether some column varies little around a large mean; rare in sparse data."""
+        return bool((np.abs(self.mean) * self.inverse * np.sqrt(self.X.shape[0]) > 1e3).any())
 
     def combine(self, weights: Array) -> Array:
         weights = weights * self.inverse[:, None]

@@ -11,13 +11,15 @@ from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 import numpy as np
-from scipy.optimize import brentq
 
 Array = np.ndarray
 Solve = Callable[[float, float], Array]
 
 # Search range and precision of gamma: a step of the precision changes alpha by as much.
-GAMMA_MIN, GAMMA_MAX, PRECISION = 1e-8, 1e8, 1e-3
+GAMMA_MIN, GAMMA_MAX, PRECISION = 1e-6, 1e6, 1e-3
+
+# How exactly sum(alpha) = 1 is met, and how far a shift may be looked for.
+ROUNDING, WIDEST = 1e-13, 1e9
 
 
 class Found(NamedTuple):
@@ -66,9 +68,11 @@ class LargestGamma:
         # Go on by growing factors until the answer turns ...
         while True:
             last, last_alpha = gamma, alpha
-            gamma, factor = (gamma * factor if upward else gamma / factor), factor**1.5
+            gamma = min(gamma * factor, GAMMA_MAX) if upward else max(gamma / factor, GAMMA_MIN)
+            factor = factor**1.5
             alpha = solve(gamma, 0.0)
-            if far_enough(alpha, gamma) != upward or not GAMMA_MIN < gamma < GAMMA_MAX:
+            at_end = gamma in (GAMMA_MIN, GAMMA_MAX)
+            if far_enough(alpha, gamma) != upward or at_end:
                 break
         low, high = (last, gamma) if upward else (gamma, last)
         best = last_alpha if upward else alpha
@@ -80,7 +84,7 @@ class LargestGamma:
                 low, best = gamma, alpha
             else:
                 high = gamma
-        return Found(best, low, self.reached(best, low) or low <= GAMMA_MIN)
+        return Found(best, low, self.reached(best, low) or at_end)
 
 
 def enough_support(n: int, r_max: float) -> LargestGamma:
@@ -111,21 +115,39 @@ class UnitSum:
 
     @property
     def fewest(self) -> int:
-        return int(np.ceil(1 / self.C))
+        return 2 * int(np.ceil(1 / self.C))
 
     def __call__(self, solve: Solve, start: float | None = None, floor: float = 0.0) -> Found:
-        def excess(shift: float) -> float:
-            return float(solve(1.0, shift).sum()) - 1.0
-
-        high, width = self.r_max, 1.0
-        while excess(high - width) < 0.0:
-            high, width = high - width, 2 * width
-        shift = brentq(excess, high - width, high, xtol=1e-14, rtol=1e-14)
-        return Found(self.exact(solve(1.0, shift)), None)
+        # s falls from its largest value, at a low shift, to 0 at shift = max r: bracket s = 1 ...
+        high, above, width = self.r_max, -1.0, 1.0
+        while True:
+            low = high - width
+            alpha = solve(1.0, low)
+            below = float(alpha.sum()) - 1.0
+            if below >= -ROUNDING or width > WIDEST:
+                break
+            high, above, width = low, below, 2 * width
+        # ... and close in. It is piecewise linear, so a secant finds it; halving makes sure.
+        secant = True
+        while abs(alpha.sum() - 1.0) > ROUNDING and high - low > ROUNDING * max(1.0, abs(high)):
+            shift = low + (high - low) * (below / (below - above) if secant else 0.5)
+            alpha = solve(1.0, shift)
+            value = float(alpha.sum()) - 1.0
+            if value > 0:
+                low, below = shift, value
+            else:
+                high, above = shift, value
+            secant = not secant
+        return Found(self.exact(alpha), None)
 
     def exact(self, alpha: Array) -> Array:
-        """alpha with the last rounding error in its sum removed from those below C."""
-        free = alpha < self.C
-        full = self.C * np.count_nonzero(~free) if not free.all() else 0.0
-        scale = (1.0 - full) / alpha[free].sum() if alpha[free].any() else 1.0
-        return np.where(free, scale * alpha, alpha)
+        """alpha with the last rounding error in its sum removed, within the box."""
+        for _ in range(len(alpha)):
+            free = (alpha > 0) & (alpha < self.C)
+            if not free.any():
+                break
+            missing = 1.0 - alpha[~free].sum()
+            alpha = np.where(free, np.minimum(alpha * (missing / alpha[free].sum()), self.C), alpha)
+            if abs(alpha.sum() - 1.0) <= ROUNDING:
+                break
+        return alpha

@@ -1,7 +1,7 @@
 """The problem handed to a general quadratic programming library: for small data and as a check.
 
-Both the paper's primal (eq. 1, with or without slack) and its dual; the primal where the columns
-are longer than they are many, as the paper advises.
+Both the paper's primal (eq. 1, with or without slack) and its dual; the primal where there are more
+columns than rows, as the paper advises.
 """
 
 from typing import Any
@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from mmfs.kernels import Correlation, Taken
+from mmfs.kernels import Correlation, Similarity, Taken
 from mmfs.problem import Problem
 from mmfs.solvers.aims import Aim, UnitSum
 from mmfs.solvers.dcd import clean
@@ -33,14 +33,13 @@ def quadratic_programme(
     taken = problem.Q.take(eligible)
     r, C = problem.r[eligible], problem.C
     n_iter = 0
-    features = explicit_features(problem, taken)
+    features = explicit_features(problem.Q, taken)
+    gram = problem.Q.gram(taken, taken) if features is None else np.empty(0)
 
     def solve(gamma: float | None, shift: float) -> Array:
         nonlocal n_iter
-        if features is not None and features.shape[0] < len(eligible):
-            alpha, n = solve_primal(features, r - shift, C, gamma, max_iter)
-        else:
-            alpha, n = solve_dual(problem.Q.gram(taken, taken), r - shift, C, gamma, max_iter)
+        solver, matrix = (solve_dual, gram) if features is None else (solve_primal, features)
+        alpha, n = solver(matrix, r - shift, C, gamma, max_iter)
         n_iter += n
         alpha = clean(alpha, 1e-7)
         return np.where(alpha > (1 - 1e-7) * C, C, alpha)
@@ -54,11 +53,13 @@ def quadratic_programme(
     return Solution(eligible[support], alpha[support], gamma, verdict, n_iter)
 
 
-def explicit_features(problem: Problem, taken: Taken) -> Array | None:
-    """phi with Q = phi'phi, one column per taken column; None if Q is only known by its entries."""
-    if not isinstance(problem.Q, Correlation):
+def explicit_features(Q: Similarity, taken: Taken) -> Array | None:
+    """phi with Q = phi'phi, one column per taken column; None if Q itself is no larger."""
+    if not isinstance(Q, Correlation) or taken.block is None:
         return None
-    assert taken.block is not None
+    outputs = 1 if taken.U is None else taken.U.shape[1]
+    if Q.columns.shape[0] * outputs >= len(taken.J):
+        return None
     F = taken.block.dense()
     if taken.U is None:
         return F

@@ -33,7 +33,8 @@ def working_set(
 ) -> Solution:
     """After every round `report(round, columns, gap)` is told."""
     r = problem.r
-    eps = 1e-2 * tol * max(float(r.max()), np.finfo(float).tiny)
+    r_max = max(float(r.max()), np.finfo(float).tiny)
+    eps = 1e-2 * tol * r_max
     taken = problem.Q.take(_within_limit(_lowest(-r, max(FEWEST, aim.fewest)), 0))
     Q = problem.Q.gram(taken, taken)
     alpha = np.zeros(len(taken.J))
@@ -56,7 +57,7 @@ def working_set(
         worst = _lowest(outside, n_more, below=0.0 if complete else b - floor)
         if len(worst) == 0:
             if not closed:  # all that is missing is precision
-                if eps < 1e-15:
+                if eps < 1e-14 * r_max:
                     break
                 eps /= 100
             continue
