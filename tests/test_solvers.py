@@ -116,6 +116,12 @@ def test_opposite_columns_under_the_linear_kernel_with_a_hard_margin(formulation
         assert a.objective_ == pytest.approx(b.objective_, rel=1e-5)
 
 
+def test_no_relevance_and_weights_that_cancel_are_certified():
+    X = np.random.default_rng(0).standard_normal((5, 30))
+    options = {"kernel": "linear", "formulation": "constrained", "relevance": np.zeros(30)}
+    assert MMFS(5, **options).fit(X, np.arange(5) / 3).gap_ <= 1e-4
+
+
 def test_dependent_columns_do_not_stall():
     for seed in range(10):
         rng = np.random.default_rng(seed)

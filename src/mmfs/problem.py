@@ -22,7 +22,7 @@ class Verdict:
     """What can be said of an alpha: all of it computed here, none of it by a solver."""
 
     objective: float
-    scale: float  # what the gap is measured against: the objective, or its part r'alpha if larger
+    scale: float  # what the gap is measured against: the objective, or its largest term
     gap: float  # objective - gap is a lower bound on the optimum
     violation: float  # largest breach of the optimality conditions by one column
     b: float
@@ -71,7 +71,7 @@ def judge(
         gap = squared_bias_gap(s, alpha @ G[J], G, float(r.max()), C, gamma)
     return Verdict(
         objective=float(objective),
-        scale=max(abs(float(objective)), float(r[J] @ alpha)),
+        scale=max(abs(float(objective)), float(r[J] @ alpha), 1e-10 * s**2),
         gap=max(float(gap), 0.0),
         violation=violation(J, alpha, G, C),
         b=b,
