@@ -7,6 +7,8 @@ import clarabel
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy.stats import norm
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import Lasso
@@ -139,9 +141,11 @@ def test_precomputed_similarities_on_every_solver(data, solver):
     np.testing.assert_allclose(selector.fit(Q).alpha_, best, atol=1e-4)
 
 
-@pytest.mark.parametrize("gamma", [0.005, 0.05, 0.5])
-def test_aligned_is_the_non_negative_lasso(data, gamma):
-    X, y = data
+@given(st.integers(0, 10_000), st.sampled_from([0.005, 0.05, 0.5]))
+def test_f7_aligned_is_the_non_negative_lasso(seed, gamma):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((40, 30)) * (rng.random((40, 30)) < 0.7)
+    y = X[:, 0] - X[:, 1] + rng.standard_normal(40) > 0
     selector = MMFS(gamma=gamma, C=np.inf, tol=1e-10).fit(X, y)
     F = standardised(X)
     target = class_basis(y)[:, 0]
