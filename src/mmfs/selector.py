@@ -35,7 +35,7 @@ Array = np.ndarray
 
 # gamma="auto" leaves the weights room to tell features apart: support for 1.5 K, then the best K.
 # Beyond LARGEST support features the gradient alone ranks the rest.
-HEAD_ROOM, LARGEST = 1.5, 5_000
+HEAD_ROOM, LARGEST = 1.5, 2_000
 
 # keep_scores="auto" keeps what has a value per column for at most this many columns.
 KEPT_COLUMNS = 100_000
@@ -58,7 +58,7 @@ class MMFS(SelectorMixin, BaseEstimator):
         features (alpha > 0). A number is met exactly whenever that many columns are not constant.
     gamma : float or "auto", default="auto"
         Strength of the pressure towards few features. "auto" takes, for K features, the largest
-        gamma with at least 1.5 K (at most 5,000) support features, or as many as there are; for
+        gamma with at least 1.5 K (at most 2,000) support features, or as many as there are; for
         None, the largest at which no feature is left out that has more relevance left than one
         in N random columns would have. (In the paper's scale, gamma times M.)
     C : float, default=1.0
