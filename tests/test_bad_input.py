@@ -73,6 +73,7 @@ DATA = [
     (X, np.zeros(20), r"y has only one class \(0\.0\); .* needs at least two classes\."),
     (X, np.full(20, "sick"), r"y has only one class \(sick\)"),
     (X, np.full(20, 0.5), r"y is constant; there is nothing to select features for\."),
+    (X, np.full((20, 2), 0.1), r"y is constant"),
     (X, Y[:19], r"inconsistent numbers of samples: \[20, 19\]"),
     (X, np.where(Y, np.nan, 1.0), r"y contains NaN"),
     (X, None, r"requires y to be passed"),

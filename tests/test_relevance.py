@@ -40,7 +40,8 @@ def test_several_classes_give_the_correlation_ratio(data):
 
 def test_several_outputs_give_the_multiple_correlation(data):
     X, y = data
-    Y = np.column_stack([y, X[:, 5], 2 * y - 3])  # the third depends on the first
+    # The third depends on the first, the fourth is constant.
+    Y = np.column_stack([y, X[:, 5], 2 * y - 3, np.full(90, 0.1)])
     centred = Y - Y.mean(0)
     for j, r in enumerate(relevance(X, Y)):
         x = X[:, j] - X[:, j].mean()
@@ -103,6 +104,12 @@ def test_binned_mutual_information_by_hand(data, storage, real):
                 if p:
                     info += p * np.log(p / np.mean(state == s) / np.mean(labels == c))
         assert ours[j] == pytest.approx(np.sqrt(1 - np.exp(-2 * info)), abs=1e-12)
+
+
+def test_a_balanced_binary_column_has_two_states():
+    y = np.tile([0, 1], 30)
+    X = np.column_stack([np.random.default_rng(0).standard_normal(60), y])
+    assert relevance(X, y, relevance="binned_mutual_info")[1] == pytest.approx(np.sqrt(0.75))
 
 
 def test_mutual_information_of_gaussians_is_put_on_the_scale_of_correlation():

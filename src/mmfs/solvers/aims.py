@@ -16,7 +16,7 @@ Array = np.ndarray
 Solve = Callable[[float, float], Array]
 
 # Search range and precision of gamma: a step of the precision changes alpha by as much.
-GAMMA_MIN, GAMMA_MAX, PRECISION = 1e-6, 1e6, 1e-3
+GAMMA_MIN, GAMMA_MAX, PRECISION = 1e-6, 1e3, 1e-3
 
 # How exactly sum(alpha) = 1 is met, and how far a shift may be looked for.
 ROUNDING, WIDEST = 1e-13, 1e9

@@ -135,7 +135,7 @@ def _over_all_columns(Q: Similarity, n: int) -> Matrix:
     form: Any
     if isinstance(columns, DenseColumns):
         # A copy, unless X is in column order; so is a matrix of compressed rows copied below.
-        kind = columns.X.dtype if columns.X.dtype.char in "fd" else np.float64
+        kind = columns.X.dtype if columns.X.dtype in (np.float32, np.float64) else np.float64
         form = compiled.Dense(np.ascontiguousarray(columns.X.T, dtype=kind), *rest)
         size = form.columns.size
     else:

@@ -52,7 +52,7 @@ def working_set(
         if (closed and complete) or n_iter == max_iter:
             break
         b, outside = verdict.b, _without(verdict.gradient, taken.J)
-        floor = DEPTH * (b - outside.min())
+        floor = DEPTH * min(b - outside.min(), r_max)
         n_more = max(FEWEST, 2 * int(np.count_nonzero(alpha)))
         worst = _lowest(outside, n_more, below=0.0 if complete else b - floor)
         if len(worst) == 0:
