@@ -53,7 +53,7 @@ def working_set(
             break
         b, outside = verdict.b, _without(verdict.gradient, taken.J)
         floor = DEPTH * min(b - outside.min(), r_max)
-        n_more = max(FEWEST, 2 * int(np.count_nonzero(alpha)))
+        n_more = max(FEWEST, aim.fewest, 2 * int(np.count_nonzero(alpha)))
         worst = _lowest(outside, n_more, below=0.0 if complete else b - floor)
         if len(worst) == 0:
             if not closed:  # all that is missing is precision
