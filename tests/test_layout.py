@@ -13,6 +13,7 @@ ROOMS = [
     ["problem"],
     ["solvers"],
     ["validation"],
+    ["base"],
     ["selector"],
     ["datasets"],
     ["demo"],

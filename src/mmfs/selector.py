@@ -1,20 +1,17 @@
 """MMFS: validate -> columns -> relevance -> problem -> solve -> rank."""
 
-import sys
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator
-from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from mmfs.columns import as_columns
-from mmfs.columns.distinct import fingerprint_vectors, repeats
-from mmfs.kernels import Precomputed, similarity_of
+from mmfs.base import KEPT_COLUMNS, Selector
+from mmfs.kernels import KERNELS, Precomputed, similarity_of
 from mmfs.problem import Problem
-from mmfs.relevance import encode_target, given, level_of_chance, relevance_of
+from mmfs.relevance import given, level_of_chance, relevance_of
 from mmfs.solvers import (
+    SOLVERS,
     Aim,
     AtGamma,
     Solution,
@@ -24,10 +21,19 @@ from mmfs.solvers import (
     solve,
 )
 from mmfs.validation import (
-    check_finite,
+    COUNT,
+    FLAG,
+    POSITIVE,
+    RELEVANCE,
+    TASK,
+    WHOLE,
+    Rule,
     check_parameters,
     check_similarities,
+    is_name,
+    is_real,
     number_to_select,
+    one_of,
     read_input,
 )
 
@@ -37,11 +43,8 @@ Array = np.ndarray
 # Beyond LARGEST support features the gradient alone ranks the rest.
 HEAD_ROOM, LARGEST = 1.5, 2_000
 
-# keep_scores="auto" keeps what has a value per column for at most this many columns.
-KEPT_COLUMNS = 100_000
 
-
-class MMFS(SelectorMixin, BaseEstimator):
+class MMFS(Selector):
     r"""Max-margin feature selection: jointly most relevant, least redundant features.
 
     Features are the data points of a one-class SVM, each with a margin given by its relevance;
@@ -140,6 +143,27 @@ class MMFS(SelectorMixin, BaseEstimator):
     [20, 3]
     """
 
+    _rules: ClassVar = {
+        "n_features_to_select": COUNT,
+        "gamma": Rule(
+            lambda v: is_name(v, "auto") or (is_real(v) and 0 < v < np.inf),
+            "'auto' or a positive number",
+        ),
+        "C": Rule(lambda v: is_real(v) and v > 0, "a positive number, or inf for a hard margin"),
+        "theta": Rule(lambda v: is_real(v) and 0 < v < 1, "a number between 0 and 1"),
+        "kernel": one_of(*KERNELS, "precomputed", function="a function of the correlation"),
+        "relevance": RELEVANCE,
+        "center": FLAG,
+        "formulation": one_of("squared_bias", "constrained"),
+        "solver": one_of(*SOLVERS),
+        "task": TASK,
+        "tol": POSITIVE,
+        "max_iter": WHOLE,
+        "keep_scores": Rule(
+            lambda v: is_name(v, "auto") or isinstance(v, bool), "'auto', True or False"
+        ),
+    }
+
     def __init__(
         self,
         n_features_to_select: int | float | None = None,
@@ -192,10 +216,10 @@ class MMFS(SelectorMixin, BaseEstimator):
         self
         """
         check_parameters(self)
-        precomputed = self._precomputed()
-        X, y = read_input(self, X, y, needs_y=not precomputed)
+        self._check_combinations()
         rng = check_random_state(self.random_state)
-        similarity, r, usable, eligible, n_outputs = (
+        precomputed = self._precomputed()
+        similarity, r, usable, eligible, n_rows, n_outputs = (
             self._read_similarities(X, y) if precomputed else self._read_columns(X, y, rng)
         )
         k = number_to_select(self.n_features_to_select, len(r), int(usable.sum()))
@@ -203,12 +227,12 @@ class MMFS(SelectorMixin, BaseEstimator):
         problem = Problem(similarity, np.where(eligible, tau * r, -np.inf), float(self.C))
         solution = solve(
             problem,
-            self._aim(problem.r, k, tau, X.shape[0], n_outputs),
+            self._aim(problem.r, k, tau, n_rows, n_outputs),
             solver=self.solver,
             tol=self.tol,
             max_iter=self.max_iter,
             rng=np.random.default_rng(rng.randint(2**31)),
-            report=_report if self.verbose else None,
+            report=self._report if self.verbose else None,
         )
         self.indices_ = solution.ranked(k, usable & ~eligible)
         self._keep(solution, r, tau)
@@ -218,38 +242,43 @@ class MMFS(SelectorMixin, BaseEstimator):
         self.n_passes_ = own + (1 if precomputed else similarity.columns.n_passes)
         return self
 
+    def _check_combinations(self) -> None:
+        if self.formulation == "constrained" and not is_name(self.gamma, "auto"):
+            raise ValueError(
+                f"gamma={self.gamma!r} has no meaning with formulation='constrained', where theta "
+                "plays its part; leave gamma='auto'."
+            )
+        if self._precomputed() and isinstance(self.relevance, str):
+            raise ValueError(
+                "kernel='precomputed' needs the relevance of each feature as an array, since X "
+                f"holds similarities instead of data; got relevance={self.relevance!r}."
+            )
+
     def _read_columns(
-        self, X: Any, y: Array, rng: np.random.RandomState
-    ) -> tuple[Any, Array, Array, Array, int]:
-        """Similarity, relevance, masks of usable and of eligible columns, outputs of y."""
-        target = encode_target(y, self.task)
-        columns = as_columns(X, center=self.center, n_jobs=self.n_jobs)
-        q = target.Y.shape[1]
-        products = columns.moments(
-            np.hstack([target.Y, fingerprint_vectors(X.shape[0], self.center)])
-        )
-        check_finite(columns, getattr(self, "feature_names_in_", None))
-        fingerprints, products = products[:, q:], products[:, :q]
+        self, X: Any, y: Any, rng: np.random.RandomState
+    ) -> tuple[Any, Array, Array, Array, int, int]:
+        """Similarity, relevance, masks of usable and of eligible columns, rows, outputs of y."""
+        data = self._read(X, y, self.task, self.center)
         r = relevance_of(
             self.relevance,
-            X,
-            y,
-            columns=columns,
-            target=target,
-            products=products,
+            data.X,
+            data.y,
+            columns=data.columns,
+            target=data.target,
+            products=data.products,
             random_state=rng,
             n_jobs=self.n_jobs,
         )
-        usable = columns.inverse > 0
-        similarity = similarity_of(self.kernel, columns, products)
-        repeated = repeats(fingerprints, r, usable, similarity.mirrors)
-        return similarity, r, usable, usable & ~repeated, q
+        similarity = similarity_of(self.kernel, data.columns, data.products)
+        eligible = data.usable & ~data.repeated(r, similarity.mirrors)
+        return similarity, r, data.usable, eligible, *data.target.Y.shape
 
-    def _read_similarities(self, X: Any, y: Any) -> tuple[Any, Array, Array, Array, int]:
+    def _read_similarities(self, X: Any, y: Any) -> tuple[Any, Array, Array, Array, int, int]:
+        X, y = read_input(self, X, y, needs_y=False)
         Q = check_similarities(X)
         values = self.relevance(X, y) if callable(self.relevance) else self.relevance
         every = np.ones(len(Q), dtype=bool)
-        return Precomputed(Q), given(values, every), every, every, 1
+        return Precomputed(Q), given(values, every), every, every, len(Q), 1
 
     def _aim(self, r: Array, k: int | None, tau: float, n_rows: int, n_outputs: int) -> Aim:
         """What to ask of the solver; r is the problem's, -inf where a column is not eligible."""
@@ -286,16 +315,6 @@ class MMFS(SelectorMixin, BaseEstimator):
         self.objective_ = verdict.objective
         self.n_iter_ = solution.n_iter
 
-    def _get_support_mask(self) -> Array:
-        check_is_fitted(self)
-        mask = np.zeros(self.n_features_in_, dtype=bool)
-        mask[self.indices_] = True
-        return mask
-
-    @property
-    def support_(self) -> Array:
-        return self._get_support_mask()
-
     @property
     def alpha_(self) -> Array:
         check_is_fitted(self)
@@ -324,28 +343,14 @@ class MMFS(SelectorMixin, BaseEstimator):
             )
         return self._scores[name]
 
-    def transform(self, X: Any) -> Any:
-        """X reduced to the selected columns, in their original order.
-
-        Compressed columns stay compressed columns; what else goes in comes out as scikit-learn's
-        selectors would have it.
-        """
-        if getattr(X, "format", None) != "csc":
-            return super().transform(X)
-        check_is_fitted(self)
-        X = validate_data(self, X, dtype=None, accept_sparse="csc", reset=False)
-        return X[:, np.sort(self.indices_)]
+    def _report(self, n_iter: int, n_columns: int, gap: float) -> None:
+        self._say(f"round {n_iter}, {n_columns} columns, relative gap {gap:.1e}")
 
     def _precomputed(self) -> bool:
-        return isinstance(self.kernel, str) and self.kernel == "precomputed"
+        return is_name(self.kernel, "precomputed")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
         tags.target_tags.required = not self._precomputed()
         tags.target_tags.multi_output = True
         return tags
-
-
-def _report(n_iter: int, n_columns: int, gap: float) -> None:
-    print(f"mmfs: round {n_iter}, {n_columns} columns, relative gap {gap:.1e}", file=sys.stderr)

@@ -1,16 +1,15 @@
 """The border: everything a user can get wrong, each with one sentence that says what to do."""
 
+from collections.abc import Callable
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import validate_data
 
 from mmfs.columns import Columns
-from mmfs.kernels import KERNELS
 from mmfs.relevance import RELEVANCES
-from mmfs.solvers import SOLVERS
 
 Array = np.ndarray
 
@@ -18,50 +17,61 @@ Array = np.ndarray
 PSD_LIMIT = 3_000
 
 
+class Rule(NamedTuple):
+    """What a parameter may be, as a test and in words."""
+
+    holds: Callable[[Any], bool]
+    wanted: str
+
+
+def one_of(*names: str, function: str = "") -> Rule:
+    """One of the names or, if described, a function."""
+
+    def holds(value: Any) -> bool:
+        if isinstance(value, str):
+            return value in names
+        return bool(function) and callable(value)
+
+    wanted = [*map(repr, names), *filter(None, [function])]
+    return Rule(holds, f"one of {', '.join(wanted)}")
+
+
+def is_name(value: Any, name: str) -> bool:
+    return isinstance(value, str) and value == name
+
+
+def is_int(value: Any) -> bool:
+    return isinstance(value, Integral) and not isinstance(value, bool)
+
+
+def is_real(value: Any) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool)
+
+
+def _is_fraction(value: Any) -> bool:
+    return isinstance(value, Real) and not isinstance(value, Integral) and 0 < float(value) <= 1
+
+
+COUNT = Rule(
+    lambda v: v is None or (is_int(v) and v >= 1) or _is_fraction(v),
+    "a whole number of at least 1, a fraction in (0, 1], or None for as many as the method finds",
+)
+WHOLE = Rule(lambda v: is_int(v) and v >= 1, "a whole number >= 1")
+POSITIVE = Rule(lambda v: is_real(v) and v > 0, "a positive number")
+FLAG = Rule(lambda v: isinstance(v, bool | np.bool_), "True or False")
+TASK = one_of("auto", "classification", "regression")
+RELEVANCE = Rule(
+    lambda v: v in RELEVANCES if isinstance(v, str) else v is not None,
+    f"{one_of(*RELEVANCES).wanted}, an array, a function of (X, y)",
+)
+
+
 def check_parameters(selector: Any) -> None:
-    """Types and ranges of the parameters of MMFS, and combinations that have no meaning."""
-    p = selector.get_params(deep=False)
-
-    def require(ok: bool, name: str, wanted: str) -> None:
-        if not ok:
-            raise ValueError(f"{name} must be {wanted}, got {p[name]!r}.")
-
-    k = p["n_features_to_select"]
-    require(
-        k is None or (_is_int(k) and k >= 1) or (_is_float(k) and 0 < k <= 1),
-        "n_features_to_select",
-        "a whole number of at least 1, a fraction in (0, 1], or None for all support features",
-    )
-    gamma = p["gamma"]
-    require(
-        _is(gamma, "auto") or (_is_real(gamma) and 0 < gamma < np.inf),
-        "gamma",
-        "'auto' or a positive number",
-    )
-    require(_is_real(p["C"]) and p["C"] > 0, "C", "a positive number, or inf for a hard margin")
-    require(_is_real(p["theta"]) and 0 < p["theta"] < 1, "theta", "a number between 0 and 1")
-    _require_name(p, "kernel", (*KERNELS, "precomputed"), "a function of the correlation")
-    relevance = p["relevance"]
-    if isinstance(relevance, str | None):
-        _require_name(p, "relevance", RELEVANCES, "an array", "a function of (X, y)")
-    require(isinstance(p["center"], bool | np.bool_), "center", "True or False")
-    _require_name(p, "formulation", ("squared_bias", "constrained"))
-    _require_name(p, "solver", tuple(SOLVERS))
-    _require_name(p, "task", ("auto", "classification", "regression"))
-    require(_is_real(p["tol"]) and p["tol"] > 0, "tol", "a positive number")
-    require(_is_int(p["max_iter"]) and p["max_iter"] >= 1, "max_iter", "a whole number >= 1")
-    keep = p["keep_scores"]
-    require(_is(keep, "auto") or isinstance(keep, bool), "keep_scores", "'auto', True or False")
-    if p["formulation"] == "constrained" and not _is(gamma, "auto"):
-        raise ValueError(
-            f"gamma={gamma!r} has no meaning with formulation='constrained', where theta plays "
-            "its part; leave gamma='auto'."
-        )
-    if _is(p["kernel"], "precomputed") and isinstance(relevance, str):
-        raise ValueError(
-            "kernel='precomputed' needs the relevance of each feature as an array, since X holds "
-            f"similarities instead of data; got relevance={relevance!r}."
-        )
+    """Types and ranges of the parameters."""
+    for name, rule in selector._rules.items():
+        value = getattr(selector, name)
+        if not rule.holds(value):
+            raise ValueError(f"{name} must be {rule.wanted}, got {value!r}.")
 
 
 def read_input(selector: Any, X: Any, y: Any, needs_y: bool) -> tuple[Any, Any]:
@@ -107,7 +117,7 @@ def number_to_select(asked: int | float | None, n_columns: int, n_usable: int) -
         raise ValueError(f"all {n_columns:,} columns of X are constant; nothing can be selected.")
     if asked is None:
         return None
-    if not _is_int(asked):
+    if not is_int(asked):
         return min(max(1, int(asked * n_columns)), n_usable)
     if asked > n_usable:
         constant = n_columns - n_usable
@@ -147,16 +157,6 @@ def check_similarities(Q: Any) -> Array:
     return Q
 
 
-def _require_name(p: dict, name: str, names: tuple[str, ...], *others: str) -> None:
-    value = p[name]
-    if isinstance(value, str) and value in names:
-        return
-    if others and not isinstance(value, str) and callable(value):
-        return
-    wanted = ", ".join([*map(repr, names), *others])
-    raise ValueError(f"{name} must be one of {wanted}, got {value!r}.")
-
-
 def _missing_label(y: Any) -> int | None:
     """The first row whose label is None, NaN or pandas.NA, if y is a list or holds objects."""
     if not isinstance(y, list | tuple):  # in an array, a list with NaN would become text
@@ -186,19 +186,3 @@ def _unreadable_column(X: Any) -> str | None:
             except (ValueError, TypeError):
                 return f"{str(value)!r} in column {name!r}"
     return None
-
-
-def _is(value: Any, name: str) -> bool:
-    return isinstance(value, str) and value == name
-
-
-def _is_int(value: Any) -> bool:
-    return isinstance(value, Integral) and not isinstance(value, bool)
-
-
-def _is_float(value: Any) -> bool:
-    return isinstance(value, Real) and not isinstance(value, Integral)
-
-
-def _is_real(value: Any) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool)

@@ -1,0 +1,90 @@
+"""What every selector shares: reading data in, and giving the selected columns back."""
+
+import sys
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.feature_selection import SelectorMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from mmfs.columns import Columns, as_columns
+from mmfs.columns.distinct import fingerprint_vectors, repeats
+from mmfs.relevance import Target, encode_target
+from mmfs.validation import Rule, check_finite, read_input
+
+Array = np.ndarray
+
+# What has a value per column is kept, unasked, for at most this many columns.
+KEPT_COLUMNS = 100_000
+
+
+@dataclass(frozen=True)
+class Data:
+    """Input as read, after the first pass over it."""
+
+    X: Any  # an array, or compressed columns or rows
+    y: Array
+    columns: Columns
+    target: Target
+    products: Array  # F'Y
+    fingerprints: Array
+
+    @property
+    def usable(self) -> Array:
+        """Mask of the columns that are not constant."""
+        return self.columns.inverse > 0
+
+    def repeated(self, r: Array, mirrors: bool) -> Array:
+        """Mask of the usable columns for which an equal one stands."""
+        return repeats(self.fingerprints, r, self.usable, mirrors)
+
+
+class Selector(SelectorMixin, BaseEstimator):
+    """A scikit-learn selector that knows the rank of what it selected, `indices_`."""
+
+    _rules: ClassVar[dict[str, Rule]]  # of its parameters
+    indices_: Array
+    n_features_in_: int
+
+    def _read(self, X: Any, y: Any, task: str, center: bool = True) -> Data:
+        X, y = read_input(self, X, y, needs_y=True)
+        target = encode_target(y, task)
+        columns = as_columns(X, center=center, n_jobs=self.n_jobs)
+        q = target.Y.shape[1]
+        products = columns.moments(np.hstack([target.Y, fingerprint_vectors(X.shape[0], center)]))
+        check_finite(columns, getattr(self, "feature_names_in_", None))
+        return Data(X, y, columns, target, products[:, :q], products[:, q:])
+
+    def _say(self, text: str) -> None:
+        if self.verbose:
+            print(f"mmfs: {text}", file=sys.stderr)
+
+    def _get_support_mask(self) -> Array:
+        check_is_fitted(self)
+        mask = np.zeros(self.n_features_in_, dtype=bool)
+        mask[self.indices_] = True
+        return mask
+
+    @property
+    def support_(self) -> Array:
+        return self._get_support_mask()
+
+    def transform(self, X: Any) -> Any:
+        """X reduced to the selected columns, in their original order.
+
+        Compressed columns stay compressed columns; what else goes in comes out as scikit-learn's
+        selectors would have it.
+        """
+        if getattr(X, "format", None) != "csc":
+            return super().transform(X)
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype=None, accept_sparse="csc", reset=False)
+        return X[:, np.sort(self.indices_)]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.target_tags.required = True
+        return tags
