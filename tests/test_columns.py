@@ -142,21 +142,25 @@ def test_answers_do_not_depend_on_threads_or_portions(place, monkeypatch):
 
 
 @pytest.mark.parametrize("place", ["c_order", "f_order", "csc_array", "csr_array"])
-@pytest.mark.parametrize("sign", [1, -1])
-def test_states_counts_low_middling_and_high(place, sign):
-    X = sign * example()
-    X[:, 6] = sign * (10 + np.random.default_rng(0).standard_normal(len(X)))  # zero is an outlier
-    X[0, 6] = 0
-    labels = np.arange(len(X)) % 3
+@pytest.mark.parametrize("n_cuts", [1, 2, 5])
+def test_states_are_counted_against_every_labelling(place, n_cuts):
+    X = example()
+    rng = np.random.default_rng(0)
+    cuts = np.sort(rng.standard_normal((X.shape[1], n_cuts)), axis=1)
+    cuts[0] = cuts[1, :] = X[0, 0]  # a cut on a value: that value is below it
+    cuts[2] = np.inf
+    labels = rng.integers(0, 3, (len(X), 2))
     columns = as_columns(PLACES[place](X))
     columns.moments(centred_vectors(len(X)))
-    counts = columns.states(labels, 3)
-    z = (X - X.mean(0)) / np.where(X.std(0) > 0, X.std(0), 1)
-    z[:, [3, 4]] = 0
-    for state, mask in enumerate([z < -1, abs(z) <= 1, z > 1]):
-        for label in range(3):
-            expected = mask[labels == label].sum(axis=0)
-            np.testing.assert_array_equal(counts[:, state, label], expected)
+    counts = columns.states(cuts, labels, 4)
+    states = (X[:, :, None] > cuts).sum(axis=2)
+    assert counts.shape == (X.shape[1], n_cuts + 1, 2, 4)
+    for state in range(n_cuts + 1):
+        for c in range(2):
+            for label in range(4):
+                expected = (states[labels[:, c] == label] == state).sum(axis=0)
+                np.testing.assert_array_equal(counts[:, state, c, label], expected)
+    np.testing.assert_array_equal(columns.values(np.array([2, 0])), X[:, [2, 0]])
 
 
 @given(

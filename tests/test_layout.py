@@ -9,6 +9,7 @@ SOURCE = Path(__file__).parents[1] / "src" / "mmfs"
 ROOMS = [
     ["_compiled"],
     ["columns"],
+    ["discretize"],
     ["relevance", "kernels"],
     ["problem"],
     ["solvers"],

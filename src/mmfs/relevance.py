@@ -10,6 +10,7 @@ from scipy.stats import chi2
 from sklearn.feature_selection import mutual_info_classif, mutual_info_regression
 
 from mmfs.columns import Columns
+from mmfs.discretize import three_states
 
 Array = np.ndarray
 
@@ -158,25 +159,16 @@ def correlation(products: Array) -> Array:
 
 def binned_mutual_info(columns: Columns, target: Target) -> Array:
     """Mutual information of the target with each column cut at mean -+ one deviation."""
-    _refuse_several(target)
-    counts = columns.states(target.labels, target.n_labels)
-    info = np.empty(len(counts))
-    for start in range(0, len(counts), 1 << 16):
-        part = slice(start, start + (1 << 16))
-        joint = counts[part] / len(target.labels)
-        info[part] = (
-            _entropy(joint.sum(axis=1)).sum(axis=1)
-            + _entropy(joint.sum(axis=2)).sum(axis=1)
-            - _entropy(joint).sum(axis=(1, 2))
-        )
-    return as_correlation(info)
+    refuse_several(target)
+    states = three_states(columns)
+    return as_correlation(states.information(target.labels[:, None], target.n_labels)[:, 0])
 
 
 def neighbour_mutual_info(
     X: Array, target: Target, random_state: Any = None, n_jobs: int | None = None
 ) -> Array:
     """Mutual information by scikit-learn's nearest-neighbour estimator."""
-    _refuse_several(target)
+    refuse_several(target)
     real = target.values is not None
     estimate = mutual_info_regression if real else mutual_info_classif
     y = target.values if real else target.labels
@@ -226,15 +218,9 @@ def as_correlation(info: Array) -> Array:
     return np.sqrt(-np.expm1(-2.0 * np.maximum(info, 0.0)))
 
 
-def _entropy(p: Array) -> Array:
-    out = np.zeros_like(p)
-    np.log(p, out=out, where=p > 0)
-    return -p * out
-
-
-def _refuse_several(target: Target) -> None:
+def refuse_several(target: Target) -> None:
     if target.several:
         raise ValueError(
-            "mutual information is defined for one output here; pass one column of y, or "
-            "relevance='correlation'."
+            "mutual information is defined for one output here; pass one column of y, or choose "
+            "correlations instead."
         )

@@ -92,24 +92,6 @@ def csc_products(indptr, indices, data, V, mean, inverse, start, stop, out):
         out[j] *= inverse[j]
 
 
-@njit(cache=True, nogil=True)
-def _state(x, low, high):
-    return 0 if x < low else (2 if x > high else 1)
-
-
-@njit(cache=True, nogil=True)
-def csc_states(indptr, indices, data, low, high, labels, sizes, start, stop, counts):
-    """counts[j, state, label] of columns start..stop; state 0: x < low, 2: x > high, else 1."""
-    for j in range(start, stop):
-        absent = _state(0.0, low[j], high[j])
-        counts[j] = 0
-        counts[j, absent] = sizes
-        for k in range(indptr[j], indptr[j + 1]):
-            c = labels[indices[k]]
-            counts[j, absent, c] -= 1
-            counts[j, _state(data[k], low[j], high[j]), c] += 1
-
-
 # --- the same passes over sparse rows: accumulate, never transpose -----------------------------
 
 
@@ -160,20 +142,6 @@ def csr_products(indptr, indices, data, V, start, stop, out):
             x, j = float(data[k]), indices[k]
             for c in range(q):
                 out[j, c] += x * V[i, c]
-
-
-@njit(cache=True, nogil=True)
-def csr_states(indptr, indices, data, low, high, labels, start, stop, counts):
-    """Move the stored entries of rows start..stop out of the state that zeros are in.
-
-    `counts[j, state, label]` starts with every entry counted as zero.
-    """
-    for i in range(start, stop):
-        c = labels[i]
-        for k in range(indptr[i], indptr[i + 1]):
-            j = indices[k]
-            counts[j, _state(0.0, low[j], high[j]), c] -= 1
-            counts[j, _state(data[k], low[j], high[j]), c] += 1
 
 
 @njit(cache=True, nogil=True)

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, Protocol, Self
 
 import numpy as np
+import scipy.sparse as sp
 from joblib import Parallel, delayed, effective_n_jobs
 
 Array = np.ndarray
@@ -64,22 +65,17 @@ class Columns(ABC):
         """The columns J."""
 
     @abstractmethod
-    def states(self, labels: Array, n_labels: int) -> Array:
-        """counts[j, state, label]: rows where column j is low, middling or high (three states).
+    def states(self, cuts: Array, labels: Array, n_labels: int) -> Array:
+        """counts[j, state, c, label]: rows with column j in that state and that label in labelling c.
 
-        Low and high mean more than one standard deviation (of the un-centred column when
-        `center=False`) below and above the mean.
+        The state of a value is the number of `cuts[j]` below it; `labels` (M x L) holds several
+        labellings, each of whole numbers below n_labels.
         """
 
-    def _thresholds(self) -> tuple[Array, Array]:
-        """Values of x_j below which it is low, above which it is high."""
-        usable = self.inverse > 0
-        deviation = np.zeros_like(self.inverse)
-        np.divide(1.0, self.inverse, out=deviation, where=usable)
-        deviation *= (1 - 1e-9) / np.sqrt(
-            self.shape[0]
-        )  # the values of a balanced 0/1 column count
-        return self.mean - deviation, self.mean + deviation
+    def values(self, J: Array) -> Array:
+        """The columns J as they are, dense, in double precision."""
+        X = self.X[:, J]
+        return np.asarray(X.toarray() if sp.issparse(X) else X, dtype=np.float64)
 
     def _each(self, work: Callable[..., Any], tasks: Iterable[tuple]) -> list[Any]:
         """Do the tasks, in threads if `n_jobs` says so; how they are cut does not depend on it."""

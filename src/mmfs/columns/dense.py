@@ -71,21 +71,24 @@ class DenseColumns(Columns):
     def take(self, J: Array) -> "DenseBlock":
         return DenseBlock(self.X, J, self.mean[J], self.inverse[J])
 
-    def states(self, labels: Array, n_labels: int) -> Array:
+    def states(self, cuts: Array, labels: Array, n_labels: int) -> Array:
         self.n_passes += 1
-        low, high = self._thresholds()
-        member = (labels[:, None] == np.arange(n_labels)).astype(np.float64)
-        counts = np.zeros((self.shape[1], 3, n_labels))
-        zero = np.zeros(self.shape[1])
+        n_rows, n_columns = self.shape
+        # Counts within a tile are whole numbers that single precision holds exactly.
+        member = (labels[:, :, None] == np.arange(n_labels)).astype(np.float32).reshape(n_rows, -1)
+        above = np.zeros((n_columns, cuts.shape[1] + 2, member.shape[1]), dtype=np.int32)
+        above[:, 0] = member.sum(axis=0, dtype=np.int64)
+        zero = np.zeros(n_columns)
 
         def work(columns: slice) -> None:
             for rows, tile in self._tiles(columns, zero):
-                counts[columns, 0] += (tile < low[columns]).T @ member[rows]
-                counts[columns, 2] += (tile > high[columns]).T @ member[rows]
+                for state, cut in enumerate(cuts[columns].T, 1):
+                    exceeds = (tile > cut).astype(np.float32)
+                    above[columns, state] += (exceeds.T @ member[rows]).astype(np.int32)
 
         self._each(work, self._column_tiles())
-        counts[:, 1] = member.sum(axis=0) - counts[:, 0] - counts[:, 2]
-        return counts.astype(np.int32)
+        counts = above[:, :-1] - above[:, 1:]
+        return counts.reshape(n_columns, cuts.shape[1] + 1, labels.shape[1], n_labels)
 
 
 class DenseBlock:

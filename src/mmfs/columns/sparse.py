@@ -12,7 +12,7 @@ from typing import Any, Self
 import numpy as np
 import scipy.sparse as sp
 
-from mmfs._compiled import passes
+from mmfs._compiled import counting, passes
 from mmfs.columns.base import Array, Columns
 
 # Entries a compiled loop reads between two chances to be interrupted, and a thread's share.
@@ -94,14 +94,13 @@ class CscColumns(SparseColumns):
         self._each(work, self._portions())
         return out
 
-    def states(self, labels: Array, n_labels: int) -> Array:
+    def states(self, cuts: Array, labels: Array, n_labels: int) -> Array:
         self.n_passes += 1
-        low, high = self._thresholds()
-        sizes = np.bincount(labels, minlength=n_labels)
-        counts = np.empty((self.shape[1], 3, n_labels), dtype=np.int32)
+        sizes = _sizes(labels, n_labels)
+        counts = np.empty((self.shape[1], cuts.shape[1] + 1, *sizes.shape), dtype=np.int32)
 
         def work(start: int, stop: int) -> None:
-            passes.csc_states(*self.arrays, low, high, labels, sizes, start, stop, counts)
+            counting.csc_states(*self.arrays, cuts, labels, sizes, start, stop, counts)
 
         self._each(work, self._portions())
         return counts
@@ -136,15 +135,19 @@ class CsrColumns(SparseColumns):
         self.n_passes += 1
         return super().take(J)
 
-    def states(self, labels: Array, n_labels: int) -> Array:
+    def states(self, cuts: Array, labels: Array, n_labels: int) -> Array:
         self.n_passes += 1
-        low, high = self._thresholds()
-        absent = np.where(low > 0, 0, np.where(high < 0, 2, 1))
-        counts = np.zeros((self.shape[1], 3, n_labels), dtype=np.int32)
-        counts[np.arange(self.shape[1]), absent] = np.bincount(labels, minlength=n_labels)
+        sizes = _sizes(labels, n_labels)
+        counts = np.zeros((self.shape[1], cuts.shape[1] + 1, *sizes.shape), dtype=np.int32)
+        counts[np.arange(self.shape[1]), (cuts < 0).sum(axis=1)] = sizes
         for start, stop in self._portions():
-            passes.csr_states(*self.arrays, low, high, labels, start, stop, counts)
+            counting.csr_states(*self.arrays, cuts, labels, start, stop, counts)
         return counts
+
+
+def _sizes(labels: Array, n_labels: int) -> Array:
+    """sizes[c, label]: rows with that label in labelling c."""
+    return np.array([np.bincount(column, minlength=n_labels) for column in labels.T])
 
 
 class SparseBlock:

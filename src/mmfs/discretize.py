@@ -1,0 +1,155 @@
+"""Columns as discrete variables: the one place where values become states.
+
+Everything that counts (mutual information, symmetrical uncertainty) counts states. A rule gives
+each column its cuts; the state of a value is the number of cuts below it.
+"""
+
+from collections.abc import Iterator
+from functools import cached_property
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from mmfs._compiled import counting
+from mmfs.columns import Columns, as_columns
+
+Array = np.ndarray
+
+DISCRETIZATIONS = ("three_states", "equal_frequency", "mdl", "nonzero")
+
+# States that "equal_frequency" makes of a column, and the most cuts that "mdl" makes.
+FREQUENCY_STATES, MOST_CUTS = 5, 15
+
+# Entries of X that are looked at column by column at a time; counts that are kept at a time.
+PORTION, COUNTS = 1 << 22, 1 << 26
+
+
+class States:
+    """The N columns of the data as discrete variables."""
+
+    def __init__(self, columns: Columns, cuts: Array, folded: bool = False) -> None:
+        self.columns = columns
+        self.cuts = cuts
+        self.folded = folded  # the first and the last of three states are one
+        n = columns.shape[0]
+        self.xlogx = np.arange(n + 1) * np.log(np.maximum(np.arange(n + 1), 1))
+
+    @property
+    def n_states(self) -> int:
+        return self.cuts.shape[1] + 1
+
+    def of(self, J: Array) -> Array:
+        """The states of columns J in every row: whole numbers, M x len(J)."""
+        values = self.columns.values(J)
+        states = np.zeros(values.shape, dtype=np.int64)
+        for cuts in self.cuts[J].T:
+            states += values > cuts
+        return np.where(states == 2, 0, states) if self.folded else states
+
+    def information(self, labels: Array, n_labels: int) -> Array:
+        """I(column; labels) in nats, of every column with every column of `labels`."""
+        return self._count(labels, n_labels)[0]
+
+    @cached_property
+    def entropy(self) -> Array:
+        """H(column) in nats, for every column."""
+        return self._count(np.zeros((self.columns.shape[0], 1), dtype=np.int64), 1)[1]
+
+    def shared(self, J: Array) -> Array:
+        """I(column; column j) in nats of every column with each of J: N x len(J)."""
+        out = np.empty((self.columns.shape[1], len(J)))
+        width = max(1, min(32, COUNTS // (len(out) * self.n_states**2)))
+        for start in range(0, len(J), width):
+            part = slice(start, start + width)
+            out[:, part] = self.information(self.of(J[part]), self.n_states)
+        return out
+
+    def only(self, J: Array) -> "States":
+        """The columns J alone: a copy of them."""
+        columns = as_columns(self.columns.X[:, J], n_jobs=self.columns.n_jobs)
+        columns.mean, columns.inverse = self.columns.mean[J], self.columns.inverse[J]
+        return States(columns, self.cuts[J], self.folded)
+
+    def _count(self, labels: Array, n_labels: int) -> tuple[Array, Array]:
+        counts = self.columns.states(self.cuts, labels, n_labels)
+        if self.folded:
+            counts[:, 0] += counts[:, 2]
+            counts[:, 2] = 0
+        info, entropy = np.empty((len(counts), labels.shape[1])), np.empty(len(counts))
+        counting.information(counts, self.xlogx, info, entropy)
+        return info, entropy
+
+
+def entropy_of(labels: Array) -> float:
+    """H(labels) in nats."""
+    p = np.bincount(labels) / len(labels)
+    p = p[p > 0]
+    return float(-p @ np.log(p))
+
+
+def discretize(rule: str, columns: Columns, labels: Array, n_labels: int) -> States:
+    """The columns cut by one of DISCRETIZATIONS; the labels guide "mdl" alone.
+
+    "three_states": more than a standard deviation below the mean, above it, or between.
+    "equal_frequency": five states with the same number of rows, as far as ties allow.
+    "mdl": as many as the labels justify (Fayyad and Irani 1993), at most 16.
+    "nonzero": zero, or not zero.
+    """
+    if rule == "three_states":
+        return three_states(columns)
+    if rule == "nonzero":
+        around_zero = [-np.finfo(float).smallest_subnormal, 0.0]
+        return States(columns, np.tile(around_zero, (columns.shape[1], 1)), folded=True)
+    if rule == "equal_frequency":
+        return States(columns, _by_frequency(columns.X))
+    return States(columns, _by_description_length(columns.X, labels, n_labels))
+
+
+def three_states(columns: Columns) -> States:
+    """Cut at mean -+ one deviation (with `center=False`: of the un-centred column, from zero)."""
+    deviation = np.zeros_like(columns.inverse)
+    np.divide(1.0, columns.inverse, out=deviation, where=columns.inverse > 0)
+    deviation *= (1 - 1e-9) / np.sqrt(columns.shape[0])  # a balanced 0/1 column has two states
+    return States(columns, np.column_stack([columns.mean - deviation, columns.mean + deviation]))
+
+
+def _by_frequency(X: Any) -> Array:
+    cuts = np.empty((X.shape[1], FREQUENCY_STATES - 1))
+    for first, indptr, _, data in _compressed(X):
+        part = cuts[first : first + len(indptr) - 1]
+        counting.quantile_cuts(indptr, data, X.shape[0], part)
+    return cuts
+
+
+def _by_description_length(X: Any, labels: Array, n_labels: int) -> Array:
+    cuts = np.full((X.shape[1], MOST_CUTS), np.inf)
+    sizes = np.bincount(labels, minlength=n_labels)
+    n = np.arange(X.shape[0] + 1)
+    xlogx = n * np.log(np.maximum(n, 1))
+    for first, indptr, indices, data in _compressed(X):
+        part = cuts[first : first + len(indptr) - 1]
+        counting.description_length_cuts(indptr, indices, data, labels, sizes, xlogx, part)
+    used = int(np.isfinite(cuts).any(axis=0).sum())
+    return np.ascontiguousarray(cuts[:, : max(used, 1)])
+
+
+def _compressed(X: Any) -> Iterator[tuple[int, Array, Array, Array]]:
+    """Some columns at a time: the first one's index; indptr, indices and data of all of them."""
+    n_rows, n_columns = X.shape
+    if isinstance(X, np.ndarray):
+        filled = np.arange(n_columns + 1) * n_rows
+    elif X.format == "csc":
+        filled = X.indptr
+    else:
+        filled = np.append(0, np.cumsum(np.bincount(X.indices, minlength=n_columns)))
+    cuts = np.searchsorted(filled, np.arange(PORTION, filled[-1], PORTION))
+    for a, b in pairwise(np.unique([0, *cuts, n_columns]).tolist()):
+        if isinstance(X, np.ndarray):
+            rows = np.tile(np.arange(n_rows, dtype=np.int32), b - a)
+            yield a, filled[: b - a + 1], rows, X[:, a:b].ravel(order="F").astype(np.float64)
+        else:
+            part = sp.csc_array(X[:, a:b])
+            indptr, indices = part.indptr.astype(np.int64), part.indices.astype(np.int32)
+            yield a, indptr, indices, part.data.astype(np.float64)

@@ -1,0 +1,138 @@
+"""Values become states: against counting by hand."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from mmfs._compiled import counting
+from mmfs.columns import as_columns
+from mmfs.discretize import DISCRETIZATIONS, FREQUENCY_STATES, discretize, entropy_of
+from tests.reference import discrete
+
+STORAGES = [np.asarray, np.asfortranarray, sp.csc_array, sp.csr_array]
+
+
+def states_of(rule, X, labels, storage=np.asarray):
+    columns = as_columns(storage(X))
+    columns.moments(np.zeros((len(X), 1)))
+    return discretize(rule, columns, labels, int(labels.max()) + 1)
+
+
+def by_hand(rule, X, labels):
+    rules = {
+        "three_states": discrete.three_states,
+        "equal_frequency": lambda x: discrete.equal_frequency(x, FREQUENCY_STATES),
+        "mdl": lambda x: discrete.mdl(x, labels),
+        "nonzero": lambda x: (x != 0).astype(int),
+    }
+    return np.column_stack([rules[rule](x) for x in X.T])
+
+
+def same_partition(a, b):
+    """Whether two variables say the same, whatever their states are called."""
+    pairs = set(zip(a.tolist(), b.tolist(), strict=True))
+    return len(pairs) == len(set(a.tolist())) == len(set(b.tolist()))
+
+
+@pytest.fixture
+def data():
+    rng = np.random.default_rng(0)
+    labels = rng.integers(0, 3, 90)
+    X = rng.standard_normal((90, 8)) + labels[:, None] * np.linspace(0, 3, 8)
+    X[np.abs(X) < 0.7] = 0
+    X[:, 1] = rng.integers(0, 4, 90)
+    X[:, 2] = labels * 1.5 - 1
+    X[:, 3] = -np.abs(X[:, 3])
+    return X, labels
+
+
+@pytest.mark.parametrize("storage", STORAGES)
+@pytest.mark.parametrize("rule", DISCRETIZATIONS)
+def test_states_information_and_entropy(data, rule, storage):
+    X, labels = data
+    states = states_of(rule, X, labels, storage)
+    expected = by_hand(rule, X, labels)
+    J = np.array([5, 0, 2])
+    for ours, theirs in zip(states.of(J).T, expected[:, J].T, strict=True):
+        assert same_partition(ours, theirs)
+    info, shared = states.information(labels[:, None], 3)[:, 0], states.shared(J)
+    for i, column in enumerate(expected.T):
+        assert info[i] == pytest.approx(discrete.mutual_information(column, labels), abs=1e-12)
+        assert states.entropy[i] == pytest.approx(discrete.entropy(column.tolist()), abs=1e-12)
+        for k, j in enumerate(J):
+            together = discrete.mutual_information(column, expected[:, j])
+            assert shared[i, k] == pytest.approx(together, abs=1e-12)
+    part = states.only(J)
+    np.testing.assert_array_equal(part.of(np.arange(3)), states.of(J))
+    np.testing.assert_array_equal(part.shared(np.array([1])), states.shared(J[1:2])[J])
+
+
+def test_mutual_information_by_hand():
+    """Eight rows; the column is 1 in three of the four rows of one class and one of the other."""
+    labels = np.array([0, 0, 0, 0, 1, 1, 1, 1])
+    X = np.array([[0.0, 0, 0, 1, 1, 1, 1, 0], [0, 0, 0, 0, 1, 1, 1, 1]]).T
+    states = states_of("nonzero", X, labels)
+    half = np.log(2)
+    expected = half - (0.25 * np.log(4) + 0.75 * np.log(4 / 3))  # H(y) - H(y | x)
+    np.testing.assert_allclose(states.information(labels[:, None], 2)[:, 0], [expected, half])
+    np.testing.assert_allclose(states.entropy, [half, half])
+    assert entropy_of(labels) == pytest.approx(half)
+
+
+def test_mdl_cuts_where_the_label_changes_and_nowhere_in_noise():
+    labels = np.repeat([0, 1, 0], 20)
+    rng = np.random.default_rng(0)
+    X = np.column_stack([np.arange(60.0), rng.permutation(60), np.arange(60.0) // 20])
+    cuts = states_of("mdl", X, labels).cuts
+    assert cuts[0, :2].tolist() == [19, 39] and cuts[2, :2].tolist() == [0, 1]
+    assert np.isinf(cuts[1]).all()
+
+
+def test_a_cut_must_pay_for_its_description():
+    """Four rows, one cut between pure halves: gain 1 bit, price (log2 3 + log2 7 - 2) / 4 < 1."""
+    x = np.array([[1.0], [2.0], [3.0], [4.0]])
+    assert states_of("mdl", x, np.array([0, 0, 1, 1])).cuts.tolist() == [[2.0]]
+    # One row of four: gain 0.811, price (log2 3 + log2 7 - 2 * 0.811) / 4 = 0.69; still worth it.
+    assert states_of("mdl", x, np.array([0, 1, 1, 1])).cuts.tolist() == [[1.0]]
+    # Mixed sides: gain 0.311 does not pay.
+    assert np.isinf(states_of("mdl", x, np.array([0, 1, 0, 1])).cuts).all()
+
+
+@given(
+    arrays(float, st.tuples(st.integers(2, 25), st.integers(1, 3)), elements=st.integers(-3, 3)),
+    st.integers(0, 10**6),
+    st.sampled_from(DISCRETIZATIONS),
+)
+def test_every_storage_has_the_same_states(X, seed, rule):
+    labels = np.random.default_rng(seed).integers(0, 3, len(X))
+    expected = by_hand(rule, X, labels)
+    varies = X.std(axis=0) > 0
+    for storage in STORAGES:
+        states = states_of(rule, X, labels, storage).of(np.arange(X.shape[1]))
+        for j in np.flatnonzero(varies):
+            assert same_partition(states[:, j], expected[:, j])
+
+
+def test_columns_are_cut_a_few_at_a_time(data, monkeypatch):
+    X, labels = data
+    for storage in STORAGES:
+        for rule in ("mdl", "equal_frequency"):
+            whole = states_of(rule, X, labels, storage).cuts
+            monkeypatch.setattr("mmfs.discretize.PORTION", 100)
+            np.testing.assert_array_equal(states_of(rule, X, labels, storage).cuts, whole)
+            monkeypatch.undo()
+
+
+def test_information_of_rare_columns_is_not_lost_to_rounding():
+    """One of a million rows: I = (H(y) - H(y | rest)) is about 1e-6 and exact to 1e-14."""
+    n = 10**6
+    counts = np.array([[[[n // 2, n // 2 - 1]], [[0, 1]]]], dtype=np.int32)
+    m = np.arange(n + 1)
+    info, entropy = np.empty((1, 1)), np.empty(1)
+    counting.information(counts, m * np.log(np.maximum(m, 1)), info, entropy)
+    p = np.array([0.5, 0.5 - 1e-6, 1e-6])
+    exact = np.sum(p * np.log(p / (np.array([1 - 1e-6, 1 - 1e-6, 1e-6]) * [0.5, 0.5, 0.5])))
+    assert info[0, 0] == pytest.approx(exact, abs=1e-14)
