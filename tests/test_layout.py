@@ -15,7 +15,7 @@ ROOMS = [
     ["solvers"],
     ["validation"],
     ["base"],
-    ["selector"],
+    ["selector", "comparators"],
     ["datasets"],
     ["demo"],
     ["cli"],

@@ -1,7 +1,8 @@
 """Max-margin feature selection."""
 
+from mmfs.comparators import FCBF, FGM, GDM, MRMR, QPFS, SVMRFE, MaxRel
 from mmfs.selector import MMFS
 
 __version__ = "0.1.0"
 
-__all__ = ["MMFS", "__version__"]
+__all__ = ["FCBF", "FGM", "GDM", "MMFS", "MRMR", "QPFS", "SVMRFE", "MaxRel", "__version__"]

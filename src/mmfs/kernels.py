@@ -168,6 +168,22 @@ class Precomputed:
         return np.asarray(self.Q[:, a.J] @ alpha, dtype=np.float64)
 
 
+class FeatureMap:
+    """Q = L L', from an explicit L with a row for every column of the data."""
+
+    def __init__(self, L: Array) -> None:
+        self.L = L
+
+    def take(self, J: Array) -> Taken:
+        return Taken(J)
+
+    def gram(self, a: Taken, b: Taken) -> Array:
+        return self.L[a.J] @ self.L[b.J].T
+
+    def product(self, a: Taken, alpha: Array) -> Array:
+        return self.L @ (alpha @ self.L[a.J])
+
+
 def similarity_of(
     kernel: str | Kernel, columns: Columns, products: Array
 ) -> Correlation | OfCorrelation:

@@ -30,6 +30,9 @@ class Block(Protocol):
     def dense(self) -> Array:
         """The standardised columns themselves, M x n."""
 
+    def operator(self) -> Any:
+        """The same to multiply with, many times: A @ W and A.T @ V."""
+
     def join(self, other: Self) -> Self:
         """These columns followed by those of another block of the same data."""
 
@@ -66,7 +69,7 @@ class Columns(ABC):
 
     @abstractmethod
     def states(self, cuts: Array, labels: Array, n_labels: int) -> Array:
-        """counts[j, state, c, label]: rows with column j in that state and that label in labelling c.
+        """counts[j, state, c, label]: rows with that state of column j and label of labelling c.
 
         The state of a value is the number of `cuts[j]` below it; `labels` (M x L) holds several
         labellings, each of whole numbers below n_labels.

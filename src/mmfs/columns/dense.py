@@ -116,6 +116,9 @@ class DenseBlock:
     def dense(self) -> Array:
         return self._rows(slice(None))
 
+    def operator(self) -> Array:
+        return self.dense()
+
     def join(self, other: Self) -> "DenseBlock":
         parts = zip(
             (self.J, self.mean, self.inverse), (other.J, other.mean, other.inverse), strict=True

@@ -11,6 +11,7 @@ from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.sparse.linalg import LinearOperator
 
 from mmfs._compiled import counting, passes
 from mmfs.columns.base import Array, Columns
@@ -174,6 +175,9 @@ class SparseBlock:
         weights = weights * self.inverse[:, None]
         return self.X @ weights - self.mean @ weights
 
+    def operator(self) -> "SparseOperator":
+        return SparseOperator(self)
+
     def dense(self) -> Array:
         return (self.X.toarray() - self.mean) * self.inverse
 
@@ -186,6 +190,21 @@ class SparseBlock:
 
     def only(self, mask: Array) -> "SparseBlock":
         return SparseBlock(self.X[:, mask], self.mean[mask], self.inverse[mask])
+
+
+class SparseOperator(LinearOperator):
+    """Products with a block that stays sparse: the means are subtracted from them."""
+
+    def __init__(self, block: SparseBlock) -> None:
+        super().__init__(np.float64, block.X.shape)
+        self.block = block
+
+    def _matmat(self, W: Array) -> Array:
+        return self.block.combine(W)
+
+    def _rmatmat(self, V: Array) -> Array:
+        block = self.block
+        return (block.X.T @ V - np.outer(block.mean, V.sum(axis=0))) * block.inverse[:, None]
 
 
 def _arrays(X: Any) -> tuple[Array, Array, Array]:

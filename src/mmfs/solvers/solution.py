@@ -30,8 +30,15 @@ class Solution:
             return head[:k]
         rest = G.copy()
         rest[J] = np.inf
-        missing = min(k - len(head), int(np.count_nonzero(rest < np.inf)))
-        limit = np.partition(rest, missing - 1)[missing - 1] if missing else -np.inf
-        candidates = np.flatnonzero(rest <= limit)
-        tail = candidates[np.argsort(rest[candidates], kind="stable")][:missing]
+        tail = in_order(rest, k - len(head))
         return np.concatenate([head, tail, np.flatnonzero(repeated)])[:k]
+
+
+def in_order(values: Array, n: int) -> Array:
+    """Positions of the n smallest values, in order, ties by position; without infinite ones."""
+    n = min(n, int(np.count_nonzero(values < np.inf)))
+    if n == 0:
+        return np.empty(0, dtype=np.intp)
+    limit = np.partition(values, n - 1)[n - 1]
+    candidates = np.flatnonzero(values <= limit)
+    return candidates[np.argsort(values[candidates], kind="stable")][:n]

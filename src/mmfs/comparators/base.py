@@ -1,0 +1,49 @@
+"""What the methods of comparison share beyond being selectors."""
+
+from typing import Any, Self
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from mmfs.base import KEPT_COLUMNS, Data, Selector
+from mmfs.validation import check_parameters, number_to_select
+
+Array = np.ndarray
+
+# Features that a mere ranking selects if not told how many, or all where there are fewer.
+UNASKED = 10
+
+
+class Comparator(Selector):
+    """A selector that ranks columns by scores of its own kind, `scores_`."""
+
+    n_features_to_select: int | float | None
+
+    def _prepare(self, X: Any, y: Any, **options: Any) -> tuple[Data, int | None]:
+        """The data, and how many features were asked for."""
+        check_parameters(self)
+        data = self._read(X, y, **options)
+        n_usable = int(data.usable.sum())
+        return data, number_to_select(self.n_features_to_select, data.X.shape[1], n_usable)
+
+    def _keep(self, data: Data, indices: Array, scores: Array) -> Self:
+        """Remember the ranking. Scores of constant columns are NaN, whatever they were."""
+        scores = np.where(data.usable, scores, np.nan)
+        self.indices_ = indices
+        self._scores = scores if len(scores) <= KEPT_COLUMNS else scores[indices]
+        self.n_passes_ = data.columns.n_passes
+        return self
+
+    @property
+    def scores_(self) -> Array:
+        check_is_fitted(self)
+        if self.n_features_in_ <= KEPT_COLUMNS:
+            return self._scores
+        scores = np.full(self.n_features_in_, np.nan)
+        scores[self.indices_] = self._scores
+        return scores
+
+
+def number_of(k: int | None, data: Data) -> int:
+    """For a ranking, which knows no number of its own."""
+    return min(UNASKED, int(data.usable.sum())) if k is None else k

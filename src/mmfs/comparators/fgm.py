@@ -1,0 +1,295 @@
+"""FGM and GDM: groups of features found by cutting planes for a linear SVM."""
+
+import warnings
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from mmfs.base import Data
+from mmfs.comparators.base import Comparator
+from mmfs.comparators.groups import GroupSVM, bound
+from mmfs.solvers.solution import in_order
+from mmfs.validation import COUNT, FLAG, POSITIVE, WHOLE, Rule, is_real
+
+Array = np.ndarray
+
+# The search ends when a round improves the objective, or could at all, by less than this fraction.
+ENOUGH = 1e-3
+
+# Rounds if neither they nor a number of features is asked for.
+ROUNDS = 20
+
+# GDM looks at this many candidates per feature it needs, at most so many times in a round.
+CANDIDATES, LOOKS = 50, 20
+
+
+class FGM(Comparator):
+    r"""Feature generating machine (Tan, Wang and Tsang 2010; Tan, Tsang and Wang 2014).
+
+    A linear SVM with squared hinge loss and no bias may use B features; which ones, is part of
+    the problem. Its convex relaxation is solved by cutting planes: given the dual variables
+    :math:`\alpha`, the B columns with the largest :math:`(x_j^\top (\alpha \circ y))^2` form a new
+    group; an SVM on all groups found so far (:mod:`mmfs.comparators.groups`) gives new dual
+    variables. A round takes one pass over the data. Columns have zero mean and unit variance.
+
+    Parameters
+    ----------
+    n_features_to_select : int, float or None, default=None
+        A number, a fraction of all columns, or None for all that are found until a round
+        improves the objective by less than 0.1 %.
+    B : int, default=2
+        Features per round. With B as large as the number asked for, there is one round only,
+        and it ranks by correlation.
+    C : float, default=1.0
+        Weight of the loss, summed over instances.
+    max_rounds : int or None, default=None
+        Most rounds; None for as many as it takes, or 20 if no number of features is asked for.
+    center : bool, default=True
+        Whether columns are centred; sparse ones are, without being made dense.
+    n_jobs : int or None, default=None
+        Threads for passes over dense data and compressed columns.
+    verbose : int, default=0
+        1 reports progress on stderr.
+
+    Attributes
+    ----------
+    indices_ : ndarray
+        Selected columns by the round in which they were found, then by the strength they had.
+        If the problem is solved before that many are found, the strongest others follow.
+    scores_ : ndarray of shape (n_features_in_,)
+        Length of each column's weights in the last SVM; 0 if it was not in it, NaN if constant
+        (beyond 100,000 columns: if not selected).
+    support_ : ndarray of shape (n_features_in_,)
+        Mask of the selected columns.
+    n_iter_, n_passes_ : int
+        Rounds; how often all of X was read.
+    objective_, gap_ : float
+        Objective of the last SVM; how far, relatively, it can be above the optimum over all
+        groups of B columns.
+
+    Notes
+    -----
+    For classes only. With more than two, one SVM per class against the rest shares the groups:
+    the squares are summed over classes. This is our extension.
+
+    The columns found are held in memory, dense if X is: 8 bytes times rows times columns found.
+    """
+
+    _rules: ClassVar = {
+        "n_features_to_select": COUNT,
+        "B": WHOLE,
+        "C": POSITIVE,
+        "max_rounds": Rule(lambda v: v is None or WHOLE.holds(v), f"None or {WHOLE.wanted}"),
+        "center": FLAG,
+    }
+
+    def __init__(
+        self,
+        n_features_to_select: int | float | None = None,
+        *,
+        B: int = 2,
+        C: float = 1.0,
+        max_rounds: int | None = None,
+        center: bool = True,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_features_to_select = n_features_to_select
+        self.B = B
+        self.C = C
+        self.max_rounds = max_rounds
+        self.center = center
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Find groups of columns of X that separate the classes in y."""
+        data, k = self._prepare(X, y, task="classification", center=self.center)
+        svm = GroupSVM(data.columns, _signs(data.target.labels, data.target.n_labels), self.C)
+        previous = np.inf
+        while True:
+            strength = np.where(data.usable, svm.strength(), -np.inf)
+            strongest = strength[in_order(-strength, self.B)].sum()
+            self.gap_ = 1 - bound(svm.alpha, self.C, strongest) / svm.objective
+            self._say(
+                f"round {len(svm.groups)}, {len(svm.found)} features, relative gap {self.gap_:.1e}"
+            )
+            if self._done(svm, k, previous):
+                break
+            previous = svm.objective
+            group = self._group(data, svm, strength)
+            if len(group) == 0:
+                break
+            svm.add(group)
+        if svm.gap > ENOUGH:
+            warnings.warn(
+                f"the last SVM was stopped at a relative duality gap of {svm.gap:.1e}; lower C.",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+        scores = np.zeros(len(strength))
+        scores[svm.found] = svm.lengths()
+        self.n_iter_ = len(svm.groups)
+        self.objective_ = svm.objective
+        return self._keep(data, self._ranked(svm, strength, k), scores)
+
+    def _done(self, svm: GroupSVM, k: int | None, previous: float) -> bool:
+        rounds = len(svm.groups)
+        if rounds == 0:
+            return False
+        if k is None:
+            most = self.max_rounds or ROUNDS
+            return rounds >= most or previous - svm.objective <= ENOUGH * previous
+        if self.max_rounds is not None and rounds >= self.max_rounds:
+            return True
+        return len(svm.found) >= k or self.gap_ <= ENOUGH
+
+    def _group(self, data: Data, svm: GroupSVM, strength: Array) -> Array:
+        """The worst case for the present dual variables."""
+        return in_order(-strength, self.B)
+
+    def _ranked(self, svm: GroupSVM, strength: Array, k: int | None) -> Array:
+        if k is None or k <= len(svm.found):
+            return svm.found[:k]
+        strength[svm.found] = -np.inf
+        return np.concatenate([svm.found, in_order(-strength, k - len(svm.found))])
+
+
+class GDM(FGM):
+    """Group discovery machine (Zhai, Tan, Ong and Tsang 2012): FGM without correlated features.
+
+    A round takes B new *support* features, the strongest that are not correlated with any other
+    by `delta` or more in absolute value. Those passed over are *affiliated* with the support
+    feature they are most correlated with. Only support features are selected.
+
+    Parameters
+    ----------
+    n_features_to_select, B, C, max_rounds, center, n_jobs, verbose
+        As in :class:`FGM`. Where fewer support features are to be found than asked for, a
+        warning says so.
+    delta : float, default=0.8
+        Absolute correlation from which on two features are not both selected.
+
+    Attributes
+    ----------
+    groups_ : dict of int to ndarray
+        For every selected column the columns affiliated with it, most correlated first.
+    indices_, scores_, support_, n_iter_, n_passes_, objective_
+        As in :class:`FGM`.
+    gap_ : float
+        As in :class:`FGM`, whose optimum is free of `delta`; it need not go to zero.
+
+    Notes
+    -----
+    Written from short descriptions of the method. Our reading, where they are silent: support
+    features of earlier rounds count as well, so a round brings new ones only; a column belongs to
+    the support feature it is most correlated with; affiliated columns are those met while looking
+    for support features, in order of strength, up to 1,000 B of them in a round; delta=0.8.
+    """
+
+    _rules: ClassVar = {
+        **FGM._rules,
+        "delta": Rule(lambda v: is_real(v) and 0 < v <= 1, "a number in (0, 1]"),
+    }
+
+    def __init__(
+        self,
+        n_features_to_select: int | float | None = None,
+        *,
+        B: int = 2,
+        C: float = 1.0,
+        delta: float = 0.8,
+        max_rounds: int | None = None,
+        center: bool = True,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        super().__init__(
+            n_features_to_select,
+            B=B,
+            C=C,
+            max_rounds=max_rounds,
+            center=center,
+            n_jobs=n_jobs,
+            verbose=verbose,
+        )
+        self.delta = delta
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Find weakly correlated columns of X that separate the classes in y."""
+        self._affiliated: dict[int, tuple[int, float]] = {}  # column: its support feature, |rho|
+        super().fit(X, y)
+        self.groups_ = {}
+        for s in self.indices_.tolist():
+            own = [(-rho, j) for j, (support, rho) in self._affiliated.items() if support == s]
+            self.groups_[s] = np.array([j for _, j in sorted(own)], dtype=np.intp)
+        del self._affiliated
+        return self
+
+    def _done(self, svm: GroupSVM, k: int | None, previous: float) -> bool:
+        """As for FGM; but its optimum, which has no constraints, is not aimed at."""
+        if k is None or self.max_rounds is not None:
+            return super()._done(svm, k, previous)
+        return len(svm.found) >= k
+
+    def _group(self, data: Data, svm: GroupSVM, strength: Array) -> Array:
+        """The B strongest new columns that are weakly correlated with each other and `found`."""
+        strength = strength.copy()
+        strength[svm.found] = -np.inf
+        supports, block = svm.found.tolist(), svm.block
+        wanted = len(supports) + self.B
+        for _ in range(LOOKS):
+            candidates = in_order(-strength, CANDIDATES * self.B)
+            if len(candidates) == 0:
+                break
+            strength[candidates] = -np.inf
+            new = data.columns.take(candidates)
+            with_supports = np.abs(new.gram(block))
+            among = np.abs(new.gram(new))
+            chosen = self._match(candidates, with_supports, among, supports, wanted)
+            block = block.join(new.only(chosen))
+            if len(supports) == wanted:
+                break
+        return np.array(supports[len(svm.found) :], dtype=np.intp)
+
+    def _match(
+        self,
+        candidates: Array,
+        with_supports: Array,
+        among: Array,
+        supports: list[int],
+        wanted: int,
+    ) -> Array:
+        """Append to `supports`, or affiliate, one candidate after the other; mask of the appended.
+
+        `with_supports` and `among` are |rho| of candidates with supports and with each other.
+        """
+        chosen = np.zeros(len(candidates), dtype=bool)
+        rho = with_supports
+        for i, j in enumerate(candidates.tolist()):
+            if len(supports) == wanted:
+                break
+            nearest = int(np.argmax(rho[i])) if supports else 0
+            if supports and rho[i, nearest] >= self.delta:
+                self._affiliated[j] = supports[nearest], float(rho[i, nearest])
+            else:
+                chosen[i] = True
+                supports.append(j)
+                rho = np.column_stack([rho, among[:, i]])
+        return chosen
+
+    def _ranked(self, svm: GroupSVM, strength: Array, k: int | None) -> Array:
+        if k is not None and len(svm.found) < k:
+            warnings.warn(
+                f"GDM found {len(svm.found)} features, not the {k} asked for, with correlations "
+                f"below delta={self.delta:g}; raise delta.",
+                stacklevel=3,
+            )
+        return svm.found[:k]
+
+
+def _signs(labels: Array, n_labels: int) -> Array:
+    """+1 for a class and -1 for the rest, a column for each; one column for two classes."""
+    member = labels[:, None] == (np.arange(n_labels) if n_labels > 2 else np.array([1]))
+    return np.where(member, 1.0, -1.0)

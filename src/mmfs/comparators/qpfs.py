@@ -1,0 +1,249 @@
+"""QPFS: relevance and redundancy in one quadratic programme over weights that sum to one."""
+
+import warnings
+from collections.abc import Callable
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from scipy.sparse.linalg import eigsh
+from sklearn.utils import check_random_state
+
+from mmfs.base import Data
+from mmfs.comparators.base import Comparator
+from mmfs.discretize import DISCRETIZATIONS, discretize
+from mmfs.kernels import FeatureMap, Precomputed
+from mmfs.problem import Problem
+from mmfs.relevance import correlation, refuse_several
+from mmfs.solvers import UnitSum, solve
+from mmfs.validation import COUNT, POSITIVE, TASK, Rule, is_name, is_real, one_of
+
+Array = np.ndarray
+
+# Similarities that are held at once: 3.2 GB.
+LIMIT = 400_000_000
+
+# Columns whose similarities are computed at a time.
+CHUNK = 64
+
+# Columns up to which all eigenvalues are computed to find the lowest.
+EIGENVALUES = 3_000
+
+# Eigenvalues below this fraction of the largest are rounding errors.
+ROUNDING = 1e-8
+
+Similarity = Callable[[Array], Array]
+
+
+class QPFS(Comparator):
+    r"""Quadratic programming feature selection (Rodriguez-Lujan et al. 2010).
+
+    .. math:: \min_{x \ge 0,\ 1^\top x = 1}
+              \tfrac12 (1-\theta)\, x^\top Q x - \theta\, r^\top x
+
+    with similarities Q between all columns and relevances r. It is the hard-margin case of the
+    constrained form of MMFS, and solved as such: exactly, with a certificate. All similarities
+    are needed at once, N x N of them (refused beyond 20,000 columns), or N x (rate N) with
+    `nystrom`.
+
+    Parameters
+    ----------
+    n_features_to_select : int, float or None, default=None
+        A number, a fraction of all columns, or None for all with a weight above zero.
+    similarity : {"mi", "correlation"}, default="mi"
+        Mutual information of the columns' states with each other and with the target; or
+        absolute correlations, for classes averaged over their indicators by class size.
+    theta : float or "auto", default="auto"
+        Weight of relevance in (0, 1). "auto" makes both terms equally large on average:
+        mean(Q) / (mean(Q) + mean(r)).
+    nystrom : float or None, default=None
+        Approximate Q from this fraction of its columns, chosen at random.
+    discretize : {"three_states", "equal_frequency", "mdl", "nonzero"}, default="three_states"
+        How values become states, for mutual information: see :mod:`mmfs.discretize`.
+    task : {"auto", "classification", "regression"}, default="auto"
+        As in :class:`mmfs.MMFS`. A real target is cut into five states to be counted.
+    tol : float, default=1e-6
+        Relative duality gap at which to stop.
+    random_state : int, RandomState instance or None, default=0
+        Choice of columns for `nystrom`, and order of coordinate updates.
+    n_jobs : int or None, default=None
+        Threads for passes over dense data and compressed columns.
+    verbose : int, default=0
+        1 reports progress on stderr.
+
+    Attributes
+    ----------
+    indices_ : ndarray
+        Selected columns by weight descending, then by gradient, then by index.
+    scores_ : ndarray of shape (n_features_in_,)
+        The weights x, NaN for constant columns.
+    support_ : ndarray of shape (n_features_in_,)
+        Mask of the selected columns.
+    theta_ : float
+        The theta used.
+    shift_ : float
+        What was added to the diagonal of Q to make it positive semi-definite: neither mutual
+        informations nor absolute correlations need be. A warning says so where it is not 0.
+        With `nystrom` negative eigenvalues are left out instead.
+    gap_ : float
+        Relative duality gap.
+    n_passes_ : int
+        How often all of X was read.
+
+    Notes
+    -----
+    Of columns that are equal (also in another unit, or mirrored) the first stands for all; the
+    others rank last, and so do columns with only one state.
+    """
+
+    _rules: ClassVar = {
+        "n_features_to_select": COUNT,
+        "similarity": one_of("mi", "correlation"),
+        "theta": Rule(
+            lambda v: is_name(v, "auto") or (is_real(v) and 0 < v < 1),
+            "'auto' or a number between 0 and 1",
+        ),
+        "nystrom": Rule(
+            lambda v: v is None or (is_real(v) and 0 < v <= 1), "None or a fraction in (0, 1]"
+        ),
+        "discretize": one_of(*DISCRETIZATIONS),
+        "task": TASK,
+        "tol": POSITIVE,
+    }
+
+    def __init__(
+        self,
+        n_features_to_select: int | float | None = None,
+        *,
+        similarity: str = "mi",
+        theta: float | str = "auto",
+        nystrom: float | None = None,
+        discretize: str = "three_states",
+        task: str = "auto",
+        tol: float = 1e-6,
+        random_state: Any = 0,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_features_to_select = n_features_to_select
+        self.similarity = similarity
+        self.theta = theta
+        self.nystrom = nystrom
+        self.discretize = discretize
+        self.task = task
+        self.tol = tol
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Weigh the columns of X for y."""
+        data, k = self._prepare(X, y, task=self.task)
+        rng = check_random_state(self.random_state)
+        usable = np.flatnonzero(data.usable)
+        n_landmarks = self._affordable(len(usable))
+        measure = self._information if self.similarity == "mi" else self._correlation
+        similarity_with, relevance = measure(data)
+        if self.nystrom is None:
+            Q = self._similarities(similarity_with, usable, usable)
+            diagonal, mean = np.diagonal(Q).copy(), float(Q.mean())
+            self.shift_ = self._make_positive(Q)
+            similarity: Precomputed | FeatureMap = Precomputed(Q)
+        else:
+            landmarks = np.sort(rng.choice(len(usable), n_landmarks, replace=False))
+            L = nystrom_map(
+                self._similarities(similarity_with, usable, usable[landmarks]), landmarks
+            )
+            diagonal = np.einsum("ij,ij->i", L, L)
+            mean = float(np.sum(L.sum(axis=0) ** 2)) / len(L) ** 2
+            self.shift_ = 0.0
+            similarity = FeatureMap(L)
+        last = data.repeated(relevance, mirrors=True)[usable] | (diagonal <= 0)
+        if last.all():
+            raise ValueError(
+                f"discretize={self.discretize!r} leaves every column of X with one state only; "
+                "choose another."
+            )
+        r = relevance[usable]
+        if isinstance(self.theta, str):
+            self.theta_ = min(mean / (mean + float(r.mean())), 1 - 1e-9)
+        else:
+            self.theta_ = float(self.theta)
+        r = np.where(last, -np.inf, self.theta_ / (1 - self.theta_) * r)
+        solution = solve(
+            Problem(similarity, r, np.inf),
+            UnitSum(float(r.max()), np.inf),
+            tol=self.tol,
+            rng=np.random.default_rng(rng.randint(2**31)),
+        )
+        self.gap_ = solution.verdict.relative_gap
+        weights = np.zeros(len(relevance))
+        weights[usable[solution.J]] = solution.alpha
+        return self._keep(data, usable[solution.ranked(k, last)], weights)
+
+    def _affordable(self, n: int) -> int:
+        """Columns of Q that are needed, if there is room for them."""
+        wide = n if self.nystrom is None else int(np.ceil(self.nystrom * n))
+        if n * wide > LIMIT:
+            raise ValueError(
+                f"QPFS would need {n:,} x {wide:,} similarities, {8 * n * wide / 1e9:,.0f} GB (the "
+                f"limit is {8 * LIMIT / 1e9:.1f}); pass nystrom={LIMIT / n**2:.1g} or less, select "
+                "columns with MaxRel first, or use MMFS."
+            )
+        return wide
+
+    def _similarities(self, similarity_with: Similarity, rows: Array, columns: Array) -> Array:
+        Q = np.empty((len(rows), len(columns)))
+        for start in range(0, len(columns), CHUNK):
+            part = slice(start, start + CHUNK)
+            Q[:, part] = similarity_with(columns[part])[rows]
+            self._say(f"similarities of {min(start + CHUNK, len(columns)):,} of {len(columns):,}")
+        return Q
+
+    def _information(self, data: Data) -> tuple[Similarity, Array]:
+        target = data.target
+        refuse_several(target)
+        states = discretize(self.discretize, data.columns, target.labels, target.n_labels)
+        return states.shared, states.information(target.labels[:, None], target.n_labels)[:, 0]
+
+    def _correlation(self, data: Data) -> tuple[Similarity, Array]:
+        columns, target = data.columns, data.target
+
+        def with_columns(J: Array) -> Array:
+            return np.abs(columns.project(columns.take(J).dense()))
+
+        if target.values is not None or target.several:
+            return with_columns, correlation(data.products)
+        indicators = (target.labels[:, None] == np.arange(target.n_labels)).astype(np.float64)
+        shares = indicators.mean(axis=0)
+        indicators -= shares
+        indicators /= np.linalg.norm(indicators, axis=0)
+        return with_columns, np.abs(columns.project(indicators)) @ shares
+
+    def _make_positive(self, Q: Array) -> float:
+        """Add to the diagonal, in place, what Q lacks to be positive semi-definite."""
+        if len(Q) <= EIGENVALUES:
+            lowest = float(np.linalg.eigvalsh(Q)[0])
+        else:
+            lowest = float(eigsh(Q, k=1, which="SA", tol=1e-3, return_eigenvectors=False)[0])
+        if lowest >= -ROUNDING * np.diagonal(Q).max():
+            return 0.0
+        Q[np.diag_indices(len(Q))] -= lowest
+        warnings.warn(
+            f"the similarities are not positive semi-definite (lowest eigenvalue {lowest:.2g}); "
+            f"{-lowest:.2g} was added to their diagonal, as shift_ says.",
+            stacklevel=3,
+        )
+        return -lowest
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = self.similarity == "correlation"
+        return tags
+
+
+def nystrom_map(among: Array, landmarks: Array) -> Array:
+    """L with L L' = B A^+ B': B holds the similarities with the landmarks, A = B[landmarks]."""
+    A = among[landmarks]
+    values, vectors = np.linalg.eigh((A + A.T) / 2)
+    real = values > ROUNDING * values.max()
+    return among @ (vectors[:, real] / np.sqrt(values[real]))

@@ -1,0 +1,199 @@
+"""MaxRel and mRMR: relevance alone, and relevance against redundancy one feature at a time."""
+
+from collections.abc import Callable
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from mmfs.base import Data
+from mmfs.comparators.base import Comparator, number_of
+from mmfs.discretize import DISCRETIZATIONS, discretize
+from mmfs.relevance import correlation, refuse_several, relevance_of
+from mmfs.solvers.solution import in_order
+from mmfs.validation import COUNT, RELEVANCE, TASK, one_of
+
+Array = np.ndarray
+
+# Keeps a quotient finite where a column shares nothing with those taken.
+EPSILON = 1e-4
+
+
+class MaxRel(Comparator):
+    """Maximal relevance: the columns that tell most about the target, each by itself.
+
+    Parameters
+    ----------
+    n_features_to_select : int, float or None, default=None
+        A number, a fraction of all columns, or None for 10 (or all, if there are fewer).
+    relevance : {"correlation", "mutual_info", "binned_mutual_info"}, array or callable, \
+            default="correlation"
+        As in :class:`mmfs.MMFS`.
+    task : {"auto", "classification", "regression"}, default="auto"
+        As in :class:`mmfs.MMFS`.
+    random_state : int, RandomState instance or None, default=0
+        Noise of the nearest-neighbour estimate of mutual information.
+    n_jobs : int or None, default=None
+        Threads for passes over dense data and compressed columns.
+    verbose : int, default=0
+        Not used; one pass is soon over.
+
+    Attributes
+    ----------
+    indices_ : ndarray
+        Selected columns in rank order; ties go to the lower index.
+    scores_ : ndarray of shape (n_features_in_,)
+        Relevance of every column, NaN for constant ones. Beyond 100,000 columns only those of
+        the selected columns are kept, and the others are NaN too.
+    support_ : ndarray of shape (n_features_in_,)
+        Mask of the selected columns.
+    n_passes_ : int
+        How often all of X was read.
+    """
+
+    _rules: ClassVar = {"n_features_to_select": COUNT, "relevance": RELEVANCE, "task": TASK}
+
+    def __init__(
+        self,
+        n_features_to_select: int | float | None = None,
+        *,
+        relevance: Any = "correlation",
+        task: str = "auto",
+        random_state: Any = 0,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_features_to_select = n_features_to_select
+        self.relevance = relevance
+        self.task = task
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Select the most relevant columns of X for y."""
+        data, k = self._prepare(X, y, task=self.task)
+        r = relevance_of(
+            self.relevance,
+            data.X,
+            data.y,
+            columns=data.columns,
+            target=data.target,
+            products=data.products,
+            random_state=self.random_state,
+            n_jobs=self.n_jobs,
+        )
+        order = in_order(np.where(data.usable, -r, np.inf), number_of(k, data))
+        return self._keep(data, order, r)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
+
+
+class MRMR(Comparator):
+    """Minimal redundancy, maximal relevance (Peng, Long and Ding 2005): greedy, one at a time.
+
+    The next feature is the one whose relevance most exceeds, as a difference or as a quotient,
+    its mean redundancy with those taken before. A pass over the data for each.
+
+    Parameters
+    ----------
+    n_features_to_select : int, float or None, default=None
+        A number, a fraction of all columns, or None for 10 (or all, if there are fewer).
+    criterion : {"MID", "MIQ", "FCD", "FCQ"}, default="MID"
+        Mutual information with the target and with columns taken, as difference or quotient; or
+        the F statistic of the target and absolute correlations. F is not on the scale of a
+        correlation: with "FCD" redundancy hardly counts where F is large.
+    discretize : {"three_states", "equal_frequency", "mdl", "nonzero"}, default="three_states"
+        How values become states, for mutual information: see :mod:`mmfs.discretize`.
+    task : {"auto", "classification", "regression"}, default="auto"
+        As in :class:`mmfs.MMFS`. A real target is cut into five states to be counted.
+    n_jobs : int or None, default=None
+        Threads for passes over dense data and compressed columns.
+    verbose : int, default=0
+        1 reports progress on stderr.
+
+    Attributes
+    ----------
+    indices_ : ndarray
+        Selected columns in the order they were taken; ties go to the lower index.
+    scores_ : ndarray of shape (n_features_in_,)
+        The criterion when a column was taken; for the others, when the last one was. NaN for
+        constant columns and, beyond 100,000 columns, for all that were not taken.
+    support_ : ndarray of shape (n_features_in_,)
+        Mask of the selected columns.
+    n_passes_ : int
+        How often all of X was read.
+    """
+
+    _rules: ClassVar = {
+        "n_features_to_select": COUNT,
+        "criterion": one_of("MID", "MIQ", "FCD", "FCQ"),
+        "discretize": one_of(*DISCRETIZATIONS),
+        "task": TASK,
+    }
+
+    def __init__(
+        self,
+        n_features_to_select: int | float | None = None,
+        *,
+        criterion: str = "MID",
+        discretize: str = "three_states",
+        task: str = "auto",
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_features_to_select = n_features_to_select
+        self.criterion = criterion
+        self.discretize = discretize
+        self.task = task
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Select columns of X for y, one after the other."""
+        data, k = self._prepare(X, y, task=self.task)
+        k = number_of(k, data)
+        measures = self._information if self.criterion.startswith("MI") else self._correlation
+        relevance, redundancy_with = measures(data)
+        scores = np.full(len(relevance), np.nan)
+        candidates = data.usable.copy()
+        redundancy = np.zeros(len(relevance))  # summed over the columns taken
+        taken: list[int] = []
+        while True:
+            current = self._criterion(relevance, redundancy / max(1, len(taken)))
+            scores[candidates] = current[candidates]
+            j = int(np.argmax(np.where(candidates, current, -np.inf)))
+            candidates[j] = False
+            taken.append(j)
+            self._say(f"{len(taken)} of {k} features")
+            if len(taken) == k:
+                return self._keep(data, np.array(taken), scores)
+            redundancy += redundancy_with(j)
+
+    def _criterion(self, relevance: Array, redundancy: Array) -> Array:
+        if self.criterion.endswith("D"):
+            return relevance - redundancy
+        return relevance / (redundancy + EPSILON)
+
+    def _information(self, data: Data) -> tuple[Array, Callable[[int], Array]]:
+        target = data.target
+        refuse_several(target)
+        states = discretize(self.discretize, data.columns, target.labels, target.n_labels)
+        relevance = states.information(target.labels[:, None], target.n_labels)[:, 0]
+        return relevance, lambda j: states.shared(np.array([j]))[:, 0]
+
+    def _correlation(self, data: Data) -> tuple[Array, Callable[[int], Array]]:
+        """F of the regression of a column on the target, and |rho| with another column."""
+        columns = data.columns
+        explained = correlation(data.products) ** 2
+        n_rows, q = data.target.Y.shape
+        rest = np.maximum(1 - explained, np.finfo(float).eps)
+        F = explained / q / (rest / max(1, n_rows - q - 1))
+        return F, lambda j: np.abs(columns.project(columns.take(np.array([j])).dense())[:, 0])
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = self.criterion in ("FCD", "FCQ")
+        return tags

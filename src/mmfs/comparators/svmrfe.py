@@ -1,0 +1,158 @@
+"""SVM-RFE: train a linear SVM, drop the columns with the smallest weights, repeat."""
+
+import warnings
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.svm import LinearSVC
+
+from mmfs.base import Data
+from mmfs.comparators.base import Comparator, number_of
+from mmfs.validation import COUNT, POSITIVE, Rule, is_int, is_real
+
+Array = np.ndarray
+
+
+class SVMRFE(Comparator):
+    """Recursive feature elimination by a linear SVM (Guyon et al. 2002).
+
+    The SVM is liblinear's, with squared hinge loss, through scikit-learn's `LinearSVC`; several
+    classes are told apart one against the rest, and their squared weights added. Columns are
+    scaled to unit variance. They are not centred, which sparse data would not survive; the SVM
+    has an intercept instead.
+
+    Parameters
+    ----------
+    n_features_to_select : int, float or None, default=None
+        A number, a fraction of all columns, or None for 10 (or all, if there are fewer).
+    step : int or float, default=0.1
+        Columns dropped in a round: a number, or a fraction in (0, 1) of those that are left.
+        At least one; the number asked for is not passed over.
+    C : float, default=1.0
+        Weight of the SVM's loss.
+    tol : float, default=0.1
+        Tolerance of the SVM; 0.1 is liblinear's own default.
+    random_state : int, RandomState instance or None, default=0
+        Order of liblinear's coordinate updates.
+    n_jobs : int or None, default=None
+        Threads for the first pass over dense data and compressed columns.
+    verbose : int, default=0
+        1 reports progress on stderr.
+
+    Attributes
+    ----------
+    indices_ : ndarray
+        Selected columns, the last to be dropped first; of those dropped together, by weight.
+    scores_ : ndarray of shape (n_features_in_,)
+        Squared weight in the last SVM the column took part in, NaN for constant columns
+        (beyond 100,000 columns: for all not selected).
+    support_ : ndarray of shape (n_features_in_,)
+        Mask of the selected columns.
+    n_iter_ : int
+        SVMs trained.
+    n_passes_ : int
+        How often all of X was read, before the first SVM.
+
+    Notes
+    -----
+    For classes only. liblinear needs rows in double precision: one scaled copy of X is made, and
+    copied again only when half of its columns are gone; liblinear makes another while it trains.
+    """
+
+    _rules: ClassVar = {
+        "n_features_to_select": COUNT,
+        "step": Rule(
+            lambda v: (is_int(v) and v >= 1) or (not is_int(v) and is_real(v) and 0 < v < 1),
+            "a whole number of at least 1 or a fraction in (0, 1)",
+        ),
+        "C": POSITIVE,
+        "tol": POSITIVE,
+    }
+
+    def __init__(
+        self,
+        n_features_to_select: int | float | None = None,
+        *,
+        step: int | float = 0.1,
+        C: float = 1.0,
+        tol: float = 0.1,
+        random_state: Any = 0,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_features_to_select = n_features_to_select
+        self.step = step
+        self.C = C
+        self.tol = tol
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Drop columns of X until those that best separate the classes in y are left."""
+        data, k = self._prepare(X, y, task="classification")
+        k = number_of(k, data)
+        n_rows, n_columns = data.X.shape
+        scores = np.full(n_columns, np.nan)
+        Z, original = _scaled(data)
+        alive = np.ones(len(original), dtype=bool)  # columns of Z
+        dropped: list[Array] = []
+        self.n_iter_ = n_unfinished = 0
+        while alive.any():
+            n_left = int(alive.sum())
+            weights, finished = self._weights(Z, data.target.labels, dual=n_rows < n_left)
+            self.n_iter_ += 1
+            n_unfinished += not finished
+            self._say(f"{n_left:,} columns left")
+            left = np.flatnonzero(alive)
+            scores[original[left]] = weights[left]
+            ascending = left[np.lexsort((-left, weights[left]))]
+            drop = ascending[: n_left - self._next(n_left, k)]
+            dropped.append(original[drop])
+            alive[drop] = False
+            _erase(Z, drop, alive)
+            if 2 * np.count_nonzero(alive) < len(alive):
+                Z, original, alive = Z[:, alive], original[alive], alive[alive]
+        if n_unfinished:
+            warnings.warn(
+                f"liblinear stopped short of tol={self.tol:g} in {n_unfinished} of {self.n_iter_} "
+                "rounds; raise tol or lower C.",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+        return self._keep(data, np.concatenate(dropped)[::-1][:k], scores)
+
+    def _weights(self, Z: Any, labels: Array, dual: bool) -> tuple[Array, bool]:
+        """Squared weights of an SVM, summed over classes, and whether it was trained to the end."""
+        svm = LinearSVC(C=self.C, tol=self.tol, dual=dual, random_state=self.random_state)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            svm.fit(Z, labels)
+        return np.einsum("cj,cj->j", svm.coef_, svm.coef_), int(np.max(svm.n_iter_)) < svm.max_iter
+
+    def _next(self, n_left: int, k: int) -> int:
+        """How many columns are left after this round; k is not passed over."""
+        fewer = int(self.step) if is_int(self.step) else max(1, int(self.step * n_left))
+        return max(n_left - fewer, k if n_left > k else 0)
+
+
+def _scaled(data: Data) -> tuple[Any, Array]:
+    """The usable columns with unit variance, as liblinear reads them, and which they are."""
+    usable = np.flatnonzero(data.usable)
+    factors = data.columns.inverse[usable] * np.sqrt(data.X.shape[0])
+    X = data.columns.X
+    if not sp.issparse(X):
+        return np.multiply(X[:, usable], factors, order="C", dtype=np.float64), usable
+    Z = sp.csr_array(X[:, usable], dtype=np.float64)
+    Z.data = Z.data * factors[Z.indices]
+    return Z, usable
+
+
+def _erase(Z: Any, drop: Array, alive: Array) -> None:
+    """Set columns to zero, in place: the SVM gives them no weight."""
+    if sp.issparse(Z):
+        Z.data[~alive[Z.indices]] = 0.0
+    else:
+        Z[:, drop] = 0.0
