@@ -50,7 +50,9 @@ class States:
 
     def information(self, labels: Array, n_labels: int) -> Array:
         """I(column; labels) in nats, of every column with every column of `labels`."""
-        return self._count(labels, n_labels)[0]
+        info, entropy = self._count(labels, n_labels)
+        self.__dict__.setdefault("entropy", entropy)  # known now, without a pass of its own
+        return info
 
     @cached_property
     def entropy(self) -> Array:

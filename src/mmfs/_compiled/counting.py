@@ -9,43 +9,50 @@ from numba import njit
 
 
 @njit(cache=True, nogil=True)
-def _state(x, cuts):
+def _state(x, cuts, j):
     state = 0
-    for cut in cuts:
-        state += x > cut
+    for k in range(cuts.shape[1]):
+        state += x > cuts[j, k]
     return state
+
+
+@njit(cache=True, nogil=True)
+def all_absent(cuts, sizes, start, stop, counts):
+    """counts[j, state, c, label] of columns start..stop as if every entry were zero."""
+    for j in range(start, stop):
+        absent = _state(0.0, cuts, j)
+        for state in range(counts.shape[1]):
+            for c in range(counts.shape[2]):
+                for label in range(counts.shape[3]):
+                    counts[j, state, c, label] = sizes[c, label] if state == absent else 0
 
 
 @njit(cache=True, nogil=True)
 def csc_states(indptr, indices, data, cuts, labels, sizes, start, stop, counts):
     """counts[j, state, c, label] of columns start..stop; sizes[c, label] counts all rows."""
+    all_absent(cuts, sizes, start, stop, counts)
     for j in range(start, stop):
-        absent = _state(0.0, cuts[j])
-        counts[j] = 0
-        counts[j, absent] = sizes
+        absent = _state(0.0, cuts, j)
         for k in range(indptr[j], indptr[j + 1]):
-            state = _state(data[k], cuts[j])
-            if state != absent:
-                for c in range(labels.shape[1]):
-                    label = labels[indices[k], c]
-                    counts[j, absent, c, label] -= 1
-                    counts[j, state, c, label] += 1
+            _move(counts, j, absent, _state(data[k], cuts, j), labels, indices[k])
 
 
 @njit(cache=True, nogil=True)
 def csr_states(indptr, indices, data, cuts, labels, start, stop, counts):
-    """Move the stored entries of rows start..stop out of the state that zeros are in.
-
-    `counts[j, state, c, label]` starts with every entry counted as zero.
-    """
+    """The same for rows start..stop of counts that were `all_absent`."""
     for i in range(start, stop):
         for k in range(indptr[i], indptr[i + 1]):
             j = indices[k]
-            absent, state = _state(0.0, cuts[j]), _state(data[k], cuts[j])
-            if state != absent:
-                for c in range(labels.shape[1]):
-                    counts[j, absent, c, labels[i, c]] -= 1
-                    counts[j, state, c, labels[i, c]] += 1
+            _move(counts, j, _state(0.0, cuts, j), _state(data[k], cuts, j), labels, i)
+
+
+@njit(cache=True, nogil=True)
+def _move(counts, j, absent, state, labels, i):
+    """Row i out of the state that zeros are in."""
+    if state != absent:
+        for c in range(labels.shape[1]):
+            counts[j, absent, c, labels[i, c]] -= 1
+            counts[j, state, c, labels[i, c]] += 1
 
 
 @njit(cache=True, nogil=True)

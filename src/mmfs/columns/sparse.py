@@ -139,8 +139,8 @@ class CsrColumns(SparseColumns):
     def states(self, cuts: Array, labels: Array, n_labels: int) -> Array:
         self.n_passes += 1
         sizes = _sizes(labels, n_labels)
-        counts = np.zeros((self.shape[1], cuts.shape[1] + 1, *sizes.shape), dtype=np.int32)
-        counts[np.arange(self.shape[1]), (cuts < 0).sum(axis=1)] = sizes
+        counts = np.empty((self.shape[1], cuts.shape[1] + 1, *sizes.shape), dtype=np.int32)
+        counting.all_absent(cuts, sizes, 0, self.shape[1], counts)
         for start, stop in self._portions():
             counting.csr_states(*self.arrays, cuts, labels, start, stop, counts)
         return counts

@@ -1,11 +1,14 @@
 """What the methods of comparison share beyond being selectors."""
 
+import warnings
 from typing import Any, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from mmfs.base import KEPT_COLUMNS, Data, Selector
+from mmfs.discretize import States, discretize
+from mmfs.relevance import refuse_several
 from mmfs.validation import check_parameters, number_to_select
 
 Array = np.ndarray
@@ -18,6 +21,7 @@ class Comparator(Selector):
     """A selector that ranks columns by scores of its own kind, `scores_`."""
 
     n_features_to_select: int | float | None
+    discretize: str
 
     def _prepare(self, X: Any, y: Any, **options: Any) -> tuple[Data, int | None]:
         """The data, and how many features were asked for."""
@@ -25,6 +29,20 @@ class Comparator(Selector):
         data = self._read(X, y, **options)
         n_usable = int(data.usable.sum())
         return data, number_to_select(self.n_features_to_select, data.X.shape[1], n_usable)
+
+    def _states(self, data: Data) -> tuple[States, Array]:
+        """The columns as discrete variables, and the information of each about the target."""
+        target = data.target
+        refuse_several(target)
+        states = discretize(self.discretize, data.columns, target.labels, target.n_labels)
+        info = states.information(target.labels[:, None], target.n_labels)[:, 0]
+        if not states.entropy.any():
+            warnings.warn(
+                f"discretize={self.discretize!r} leaves every column of X with one state: none "
+                "tells anything, and they rank as they come; choose another.",
+                stacklevel=3,
+            )
+        return states, info
 
     def _keep(self, data: Data, indices: Array, scores: Array) -> Self:
         """Remember the ranking. Scores of constant columns are NaN, whatever they were."""

@@ -6,8 +6,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from mmfs.comparators.base import Comparator
-from mmfs.discretize import DISCRETIZATIONS, States, discretize, entropy_of
-from mmfs.relevance import refuse_several
+from mmfs.discretize import DISCRETIZATIONS, States, entropy_of
 from mmfs.solvers.solution import in_order
 from mmfs.validation import COUNT, TASK, Rule, is_name, is_real, one_of
 
@@ -88,11 +87,8 @@ class FCBF(Comparator):
     def fit(self, X: Any, y: Any = None) -> Self:
         """Keep the columns of X that are predominant for y."""
         data, k = self._prepare(X, y, task=self.task)
-        target = data.target
-        refuse_several(target)
-        states = discretize(self.discretize, data.columns, target.labels, target.n_labels)
-        info = states.information(target.labels[:, None], target.n_labels)[:, 0]
-        su = uncertainty(info, states.entropy, entropy_of(target.labels))
+        states, info = self._states(data)
+        su = uncertainty(info, states.entropy, entropy_of(data.target.labels))
         order = in_order(np.where(data.usable, -su, np.inf), len(su))
         self.delta_ = self._least(su[order])
         order = order[: np.count_nonzero(su[order] >= self.delta_)]

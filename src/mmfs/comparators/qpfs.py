@@ -10,10 +10,10 @@ from sklearn.utils import check_random_state
 
 from mmfs.base import Data
 from mmfs.comparators.base import Comparator
-from mmfs.discretize import DISCRETIZATIONS, discretize
+from mmfs.discretize import DISCRETIZATIONS
 from mmfs.kernels import FeatureMap, Precomputed
 from mmfs.problem import Problem
-from mmfs.relevance import correlation, refuse_several
+from mmfs.relevance import correlation
 from mmfs.solvers import UnitSum, solve
 from mmfs.validation import COUNT, POSITIVE, TASK, Rule, is_name, is_real, one_of
 
@@ -157,17 +157,11 @@ class QPFS(Comparator):
             mean = float(np.sum(L.sum(axis=0) ** 2)) / len(L) ** 2
             self.shift_ = 0.0
             similarity = FeatureMap(L)
-        last = data.repeated(relevance, mirrors=True)[usable] | (diagonal <= 0)
-        if last.all():
-            raise ValueError(
-                f"discretize={self.discretize!r} leaves every column of X with one state only; "
-                "choose another."
-            )
         r = relevance[usable]
-        if isinstance(self.theta, str):
-            self.theta_ = min(mean / (mean + float(r.mean())), 1 - 1e-9)
-        else:
-            self.theta_ = float(self.theta)
+        self.theta_ = self._balance(mean, float(r.mean()))
+        last = data.repeated(relevance, mirrors=True)[usable]
+        if diagonal.any():
+            last |= diagonal <= 0
         r = np.where(last, -np.inf, self.theta_ / (1 - self.theta_) * r)
         solution = solve(
             Problem(similarity, r, np.inf),
@@ -179,6 +173,13 @@ class QPFS(Comparator):
         weights = np.zeros(len(relevance))
         weights[usable[solution.J]] = solution.alpha
         return self._keep(data, usable[solution.ranked(k, last)], weights)
+
+    def _balance(self, similarity: float, relevance: float) -> float:
+        if not isinstance(self.theta, str):
+            return float(self.theta)
+        if relevance == 0:
+            return 0.5  # as good as any
+        return min(similarity / (similarity + relevance), 1 - 1e-9)
 
     def _affordable(self, n: int) -> int:
         """Columns of Q that are needed, if there is room for them."""
@@ -200,10 +201,8 @@ class QPFS(Comparator):
         return Q
 
     def _information(self, data: Data) -> tuple[Similarity, Array]:
-        target = data.target
-        refuse_several(target)
-        states = discretize(self.discretize, data.columns, target.labels, target.n_labels)
-        return states.shared, states.information(target.labels[:, None], target.n_labels)[:, 0]
+        states, relevance = self._states(data)
+        return states.shared, relevance
 
     def _correlation(self, data: Data) -> tuple[Similarity, Array]:
         columns, target = data.columns, data.target

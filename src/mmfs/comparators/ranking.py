@@ -7,8 +7,8 @@ import numpy as np
 
 from mmfs.base import Data
 from mmfs.comparators.base import Comparator, number_of
-from mmfs.discretize import DISCRETIZATIONS, discretize
-from mmfs.relevance import correlation, refuse_several, relevance_of
+from mmfs.discretize import DISCRETIZATIONS
+from mmfs.relevance import correlation, relevance_of
 from mmfs.solvers.solution import in_order
 from mmfs.validation import COUNT, RELEVANCE, TASK, one_of
 
@@ -178,10 +178,7 @@ class MRMR(Comparator):
         return relevance / (redundancy + EPSILON)
 
     def _information(self, data: Data) -> tuple[Array, Callable[[int], Array]]:
-        target = data.target
-        refuse_several(target)
-        states = discretize(self.discretize, data.columns, target.labels, target.n_labels)
-        relevance = states.information(target.labels[:, None], target.n_labels)[:, 0]
+        states, relevance = self._states(data)
         return relevance, lambda j: states.shared(np.array([j]))[:, 0]
 
     def _correlation(self, data: Data) -> tuple[Array, Callable[[int], Array]]:
