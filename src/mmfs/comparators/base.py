@@ -16,6 +16,9 @@ Array = np.ndarray
 # Features that a mere ranking selects if not told how many, or all where there are fewer.
 UNASKED = 10
 
+# Scores that agree in so many digits are equal: what differs is rounding error.
+DIGITS = 12
+
 
 class Comparator(Selector):
     """A selector that ranks columns by scores of its own kind, `scores_`."""

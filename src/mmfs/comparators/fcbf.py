@@ -5,15 +5,12 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from mmfs.comparators.base import Comparator
+from mmfs.comparators.base import DIGITS, Comparator
 from mmfs.discretize import DISCRETIZATIONS, States, entropy_of
 from mmfs.solvers.solution import in_order
 from mmfs.validation import COUNT, TASK, Rule, is_name, is_real, one_of
 
 Array = np.ndarray
-
-# Uncertainties this close to each other are equal.
-ROUNDING = 1e-12
 
 
 class FCBF(Comparator):
@@ -124,7 +121,7 @@ class FCBF(Comparator):
             with_first = uncertainty(
                 states.shared(np.array([first]))[:, 0], states.entropy, states.entropy[first]
             )
-            order = order[with_first[order] < su[order] - ROUNDING]
+            order = order[with_first[order] < su[order]]
             self._say(f"{len(kept)} features kept, {len(order):,} columns to go")
             if 0 < 2 * len(order) < len(su):  # go on with a copy of the survivors
                 states, su, original = states.only(order), su[order], original[order]
@@ -135,4 +132,5 @@ class FCBF(Comparator):
 def uncertainty(info: Array, entropy: Array, other: float) -> Array:
     """Symmetrical uncertainty 2 I / (H + H), from 0 to 1; 0 where neither variable varies."""
     total = entropy + other
-    return np.divide(2 * info, total, out=np.zeros_like(info), where=total > 0)
+    su = np.divide(2 * info, total, out=np.zeros_like(info), where=total > 0)
+    return np.round(su, DIGITS)  # comparisons must not hang on rounding errors

@@ -20,8 +20,8 @@ ENOUGH = 1e-3
 # Rounds if neither they nor a number of features is asked for.
 ROUNDS = 20
 
-# GDM looks at this many candidates per feature it needs, at most so many times in a round.
-CANDIDATES, LOOKS = 50, 20
+# Correlations short of delta by this little reach it.
+ROUNDING = 1e-12
 
 
 class FGM(Comparator):
@@ -160,8 +160,9 @@ class GDM(FGM):
     """Group discovery machine (Zhai, Tan, Ong and Tsang 2012): FGM without correlated features.
 
     A round takes B new *support* features, the strongest that are not correlated with any other
-    by `delta` or more in absolute value. Those passed over are *affiliated* with the support
-    feature they are most correlated with. Only support features are selected.
+    support feature by `delta` or more in absolute value. Columns that are, are *affiliated* with
+    the support feature they are most correlated with. Only support features are selected. A round
+    takes one pass over the data, and another one for each new support feature.
 
     Parameters
     ----------
@@ -184,8 +185,8 @@ class GDM(FGM):
     -----
     Written from short descriptions of the method. Our reading, where they are silent: support
     features of earlier rounds count as well, so a round brings new ones only; a column belongs to
-    the support feature it is most correlated with; affiliated columns are those met while looking
-    for support features, in order of strength, up to 1,000 B of them in a round; delta=0.8.
+    the support feature it is most correlated with, of equal ones the first; every column of X is
+    affiliated if it can be, whether or not it was strong enough to be considered; delta=0.8.
     """
 
     _rules: ClassVar = {
@@ -218,13 +219,13 @@ class GDM(FGM):
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Find weakly correlated columns of X that separate the classes in y."""
-        self._affiliated: dict[int, tuple[int, float]] = {}  # column: its support feature, |rho|
         super().fit(X, y)
         self.groups_ = {}
         for s in self.indices_.tolist():
-            own = [(-rho, j) for j, (support, rho) in self._affiliated.items() if support == s]
-            self.groups_[s] = np.array([j for _, j in sorted(own)], dtype=np.intp)
-        del self._affiliated
+            own = np.flatnonzero((self._support == s) & (self._rho >= self.delta - ROUNDING))
+            own = own[own != s]
+            self.groups_[s] = own[np.argsort(-self._rho[own], kind="stable")]
+        del self._support, self._rho
         return self
 
     def _done(self, svm: GroupSVM, k: int | None, previous: float) -> bool:
@@ -234,50 +235,23 @@ class GDM(FGM):
         return len(svm.found) >= k
 
     def _group(self, data: Data, svm: GroupSVM, strength: Array) -> Array:
-        """The B strongest new columns that are weakly correlated with each other and `found`."""
-        strength = strength.copy()
-        strength[svm.found] = -np.inf
-        supports, block = svm.found.tolist(), svm.block
-        wanted = len(supports) + self.B
-        for _ in range(LOOKS):
-            candidates = in_order(-strength, CANDIDATES * self.B)
-            if len(candidates) == 0:
+        """The B strongest columns that are weakly correlated with each other and with `found`."""
+        if len(svm.found) == 0:
+            self._support = np.full(len(strength), -1)  # the nearest support feature of each column
+            self._rho = np.zeros(len(strength))  # and the absolute correlation with it
+        group: list[int] = []
+        while len(group) < self.B:
+            free = np.where(self._rho < self.delta - ROUNDING, strength, -np.inf)
+            j = int(np.argmax(free))
+            if free[j] == -np.inf:
                 break
-            strength[candidates] = -np.inf
-            new = data.columns.take(candidates)
-            with_supports = np.abs(new.gram(block))
-            among = np.abs(new.gram(new))
-            chosen = self._match(candidates, with_supports, among, supports, wanted)
-            block = block.join(new.only(chosen))
-            if len(supports) == wanted:
-                break
-        return np.array(supports[len(svm.found) :], dtype=np.intp)
-
-    def _match(
-        self,
-        candidates: Array,
-        with_supports: Array,
-        among: Array,
-        supports: list[int],
-        wanted: int,
-    ) -> Array:
-        """Append to `supports`, or affiliate, one candidate after the other; mask of the appended.
-
-        `with_supports` and `among` are |rho| of candidates with supports and with each other.
-        """
-        chosen = np.zeros(len(candidates), dtype=bool)
-        rho = with_supports
-        for i, j in enumerate(candidates.tolist()):
-            if len(supports) == wanted:
-                break
-            nearest = int(np.argmax(rho[i])) if supports else 0
-            if supports and rho[i, nearest] >= self.delta:
-                self._affiliated[j] = supports[nearest], float(rho[i, nearest])
-            else:
-                chosen[i] = True
-                supports.append(j)
-                rho = np.column_stack([rho, among[:, i]])
-        return chosen
+            group.append(j)
+            rho = np.abs(data.columns.project(data.columns.take(np.array([j])).dense())[:, 0])
+            rho[j] = np.inf
+            nearer = rho > self._rho + ROUNDING
+            self._support[nearer] = j
+            self._rho[nearer] = rho[nearer]
+        return np.array(group, dtype=np.intp)
 
     def _ranked(self, svm: GroupSVM, strength: Array, k: int | None) -> Array:
         if k is not None and len(svm.found) < k:

@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from mmfs.base import Data
-from mmfs.comparators.base import Comparator, number_of
+from mmfs.comparators.base import DIGITS, Comparator, number_of
 from mmfs.discretize import DISCRETIZATIONS
 from mmfs.relevance import correlation, relevance_of
 from mmfs.solvers.solution import in_order
@@ -82,7 +82,8 @@ class MaxRel(Comparator):
             random_state=self.random_state,
             n_jobs=self.n_jobs,
         )
-        order = in_order(np.where(data.usable, -r, np.inf), number_of(k, data))
+        ranked = np.where(data.usable, -np.round(r, DIGITS), np.inf)
+        order = in_order(ranked, number_of(k, data))
         return self._keep(data, order, r)
 
     def __sklearn_tags__(self) -> Any:
@@ -164,7 +165,9 @@ class MRMR(Comparator):
         while True:
             current = self._criterion(relevance, redundancy / max(1, len(taken)))
             scores[candidates] = current[candidates]
-            j = int(np.argmax(np.where(candidates, current, -np.inf)))
+            current[~candidates] = -np.inf
+            best = current.max()
+            j = int(np.argmax(current >= best - 10.0**-DIGITS * abs(best)))
             candidates[j] = False
             taken.append(j)
             self._say(f"{len(taken)} of {k} features")

@@ -145,9 +145,14 @@ def _scaled(data: Data) -> tuple[Any, Array]:
     X = data.columns.X
     if not sp.issparse(X):
         return np.multiply(X[:, usable], factors, order="C", dtype=np.float64), usable
-    Z = sp.csr_array(X[:, usable], dtype=np.float64)
-    Z.data = Z.data * factors[Z.indices]
-    return Z, usable
+    Z = sp.csr_array(X[:, usable])
+    if Z.nnz > np.iinfo(np.int32).max:
+        raise ValueError(
+            f"liblinear takes at most 2**31 stored entries, but X has {Z.nnz:,}; select columns "
+            "with MaxRel first."
+        )
+    indices, indptr = Z.indices.astype(np.int32), Z.indptr.astype(np.int32)
+    return sp.csr_array((Z.data * factors[indices], indices, indptr), Z.shape), usable
 
 
 def _erase(Z: Any, drop: Array, alive: Array) -> None:

@@ -1,0 +1,90 @@
+"""SVM-RFE against elimination from explicit matrices."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.exceptions import ConvergenceWarning
+
+from mmfs import SVMRFE
+from mmfs.comparators import svmrfe
+from tests.reference import selectors
+
+
+@pytest.fixture
+def data():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((80, 12)) * rng.uniform(0.1, 10, 12)
+    y = (X[:, 2] / X[:, 2].std() + 0.5 * X[:, 7] / X[:, 7].std() > 0).astype(int)
+    return X, y
+
+
+@pytest.mark.parametrize("storage", [np.asarray, sp.csc_array, sp.csr_array])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_one_at_a_time_against_explicit_matrices(data, storage, n_classes):
+    X, y = data
+    y = y + (X[:, 4] > 5) if n_classes == 3 else y
+    selector = SVMRFE(12, step=1).fit(storage(X), y)
+    assert selector.indices_.tolist() == selectors.svm_rfe(X, y)
+    assert selector.n_iter_ == 12
+
+
+def test_orthogonal_columns_go_by_correlation():
+    """Without redundancy the weights, and so the order, follow the correlations with y."""
+    y = np.repeat([0, 1], 40)
+    X = np.linalg.qr(np.random.default_rng(0).standard_normal((80, 5)))[0]
+    X += np.outer(y, [0.02, 0.05, 0.1, 0.2, 0.4])
+    assert SVMRFE(2, step=1, tol=1e-4).fit(X, y).indices_.tolist()[0] == 4
+
+
+def test_steps(data, monkeypatch):
+    X, y = data
+    widths = []
+    weights = SVMRFE._weights
+
+    def spy(self, Z, *args, **options):
+        widths.append(Z.shape[1])
+        return weights(self, Z, *args, **options)
+
+    monkeypatch.setattr(SVMRFE, "_weights", spy)
+    assert SVMRFE(5, step=3).fit(X, y).n_iter_ == 5  # 12, 9, 6, 5, 2 columns
+    assert SVMRFE(1, step=0.5).fit(X, y).n_iter_ == 5  # 12, 6, 3, 2, 1
+    # The matrix itself shrinks only when more than half of its columns are gone.
+    widths.clear()
+    SVMRFE(1, step=1).fit(X, y)
+    assert widths == [12] * 7 + [5] * 3 + [2] * 2
+
+
+def test_no_copy_while_columns_are_erased(data):
+    X = data[0]
+    Z, usable = svmrfe._scaled(_Data(X))
+    before = Z
+    alive = np.ones(12, dtype=bool)
+    alive[[3, 5]] = False
+    svmrfe._erase(Z, np.array([3, 5]), alive)
+    assert Z is before and (Z[:, [3, 5]] == 0).all() and len(usable) == 12
+    S, _ = svmrfe._scaled(_Data(sp.csc_array(X)))
+    svmrfe._erase(S, np.array([3, 5]), alive)
+    np.testing.assert_allclose(S.toarray(), Z)
+
+
+class _Data:
+    def __init__(self, X):
+        from mmfs.columns import as_columns
+
+        self.X, self.columns = X, as_columns(X)
+        self.columns.moments(np.zeros((X.shape[0], 1)))
+        self.usable = self.columns.inverse > 0
+
+
+def test_an_svm_that_does_not_converge_is_reported_once(data):
+    X, y = data
+    with pytest.warns(ConvergenceWarning, match=r"liblinear stopped short .* raise tol or lower C"):
+        SVMRFE(2, C=1e8, tol=1e-12).fit(X[:10], y[:10])
+
+
+def test_the_input_is_not_changed(data):
+    X, y = data
+    for Z in (X.copy(), sp.csr_array(X)):
+        before = Z.copy()
+        SVMRFE(3).fit(Z, y)
+        assert (Z != before).sum() == 0
