@@ -152,7 +152,9 @@ def test_states_are_counted_against_every_labelling(place, n_cuts):
     labels = rng.integers(0, 3, (len(X), 2))
     columns = as_columns(PLACES[place](X))
     columns.moments(centred_vectors(len(X)))
-    counts = columns.states(cuts, labels, 4)
+    counts = columns.states(cuts, labels, 4, 0, X.shape[1])
+    part = columns.states(cuts, labels, 4, 2, 5)
+    np.testing.assert_array_equal(part, counts[2:5])
     states = (X[:, :, None] > cuts).sum(axis=2)
     assert counts.shape == (X.shape[1], n_cuts + 1, 2, 4)
     for state in range(n_cuts + 1):

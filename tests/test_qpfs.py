@@ -87,16 +87,6 @@ def test_a_similarity_that_is_not_positive_is_shifted_and_the_fit_says_so():
     assert selector.shift_ == pytest.approx(-lowest)
 
 
-def test_the_lowest_eigenvalue_of_a_large_matrix(monkeypatch, data):
-    X, y = data
-    X = np.hstack([X, np.abs(X), X**2, np.sin(3 * X)])
-    with pytest.warns(UserWarning, match="positive semi-definite"):
-        exact = QPFS(similarity="correlation").fit(X, y).shift_
-    monkeypatch.setattr("mmfs.comparators.qpfs.EIGENVALUES", 10)
-    with pytest.warns(UserWarning, match="positive semi-definite"):
-        assert QPFS(similarity="correlation").fit(X, y).shift_ == pytest.approx(exact, rel=1e-2)
-
-
 def test_it_is_the_hard_margin_of_the_constrained_form(data):
     X, y = data
     Q, F = by_information(X, y)
@@ -134,9 +124,9 @@ def test_nystrom_from_all_columns_is_exact(data):
 
 def test_too_many_columns_are_refused_with_the_cost():
     X = sp.random_array((50, 40_000), density=0.05, format="csc", rng=0)
-    with pytest.raises(ValueError, match=r"similarities, 1\d GB .* pass nystrom=0\.\d+ or less"):
+    with pytest.raises(ValueError, match=r"similarities, 1\d GB .* pass nystrom=0\.1 or less"):
         QPFS().fit(X, np.arange(50) % 2)
-    assert len(QPFS(5, nystrom=0.001).fit(X, np.arange(50) % 2).indices_) == 5
+    assert len(QPFS(5, nystrom=0.1).fit(X[:, :5000], np.arange(50) % 2).indices_) == 5
 
 
 def test_columns_with_one_state_come_last():

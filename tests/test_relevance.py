@@ -5,6 +5,7 @@ from sklearn.feature_selection import f_classif, mutual_info_classif, r_regressi
 
 from mmfs import MMFS
 from mmfs.relevance import as_correlation, encode_target
+from tests.reference.discrete import equal_frequency
 from tests.reference.explicit import class_basis
 
 
@@ -92,7 +93,7 @@ def test_nearest_neighbour_mutual_information_is_scikit_learns(data):
 def test_binned_mutual_information_by_hand(data, storage, real):
     X, y = data
     X = np.where(np.abs(X) > 0.5, X, 0)
-    labels = np.searchsorted(np.quantile(y, [0.2, 0.4, 0.6, 0.8]), y, side="right")
+    labels = equal_frequency(y, 5)
     ours = relevance(storage(X), y if real else labels, relevance="binned_mutual_info")
     z = (X - X.mean(0)) / X.std(0)
     for j in range(X.shape[1]):
@@ -103,7 +104,7 @@ def test_binned_mutual_information_by_hand(data, storage, real):
                 p = np.mean((state == s) & (labels == c))
                 if p:
                     info += p * np.log(p / np.mean(state == s) / np.mean(labels == c))
-        assert ours[j] == pytest.approx(np.sqrt(1 - np.exp(-2 * info)), abs=1e-12)
+        assert ours[j] == pytest.approx(np.sqrt(1 - np.exp(-2 * info)), abs=1e-10)
 
 
 def test_a_balanced_binary_column_has_two_states():

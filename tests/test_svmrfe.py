@@ -88,3 +88,22 @@ def test_the_input_is_not_changed(data):
         before = Z.copy()
         SVMRFE(3).fit(Z, y)
         assert (Z != before).sum() == 0
+
+
+def test_offsets_do_not_matter(data):
+    """liblinear penalises its intercept: columns far from zero have to be centred for it."""
+    X, y = data
+    rng = np.random.default_rng(1)
+    shifted = X + rng.uniform(0, 100, 12) * X.std(axis=0)
+    assert SVMRFE(4).fit(shifted, y).indices_.tolist() == SVMRFE(4).fit(X, y).indices_.tolist()
+    mostly_zero = np.where(rng.random(X.shape) < 0.3, shifted, 0)
+    dense = SVMRFE(4).fit(mostly_zero, y)
+    assert SVMRFE(4).fit(sp.csc_array(mostly_zero), y).indices_.tolist() == dense.indices_.tolist()
+
+
+def test_large_index_types(data):
+    X, y = data
+    for storage in (sp.csc_array, sp.csr_array):
+        Z = storage(X)
+        Z.indices, Z.indptr = Z.indices.astype(np.int64), Z.indptr.astype(np.int64)
+        assert SVMRFE(4).fit(Z, y).indices_.tolist() == SVMRFE(4).fit(X, y).indices_.tolist()

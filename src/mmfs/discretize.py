@@ -25,6 +25,9 @@ FREQUENCY_STATES, MOST_CUTS = 5, 15
 # Entries of X that are looked at column by column at a time; counts that are kept at a time.
 PORTION, COUNTS = 1 << 22, 1 << 26
 
+# Digits of information that are not rounding error.
+DIGITS = 12
+
 
 class States:
     """The N columns of the data as discrete variables."""
@@ -33,8 +36,7 @@ class States:
         self.columns = columns
         self.cuts = cuts
         self.folded = folded  # the first and the last of three states are one
-        n = columns.shape[0]
-        self.xlogx = np.arange(n + 1) * np.log(np.maximum(np.arange(n + 1), 1))
+        self.xlogx = xlogx(columns.shape[0])
 
     @property
     def n_states(self) -> int:
@@ -50,8 +52,7 @@ class States:
 
     def information(self, labels: Array, n_labels: int) -> Array:
         """I(column; labels) in nats, of every column with every column of `labels`."""
-        info, entropy = self._count(labels, n_labels)
-        self.__dict__.setdefault("entropy", entropy)  # known now, without a pass of its own
+        info, self.entropy = self._count(labels, n_labels)  # the latter comes for free
         return info
 
     @cached_property
@@ -75,13 +76,24 @@ class States:
         return States(columns, self.cuts[J], self.folded)
 
     def _count(self, labels: Array, n_labels: int) -> tuple[Array, Array]:
-        counts = self.columns.states(self.cuts, labels, n_labels)
-        if self.folded:
-            counts[:, 0] += counts[:, 2]
-            counts[:, 2] = 0
-        info, entropy = np.empty((len(counts), labels.shape[1])), np.empty(len(counts))
-        counting.information(counts, self.xlogx, info, entropy)
-        return info, entropy
+        n_columns = self.columns.shape[1]
+        info, entropy = np.empty((n_columns, labels.shape[1])), np.empty(n_columns)
+        width = max(1, COUNTS // (self.n_states * labels.shape[1] * n_labels))
+        for start in range(0, n_columns, width):
+            stop = min(start + width, n_columns)
+            counts = self.columns.states(self.cuts, labels, n_labels, start, stop)
+            if self.folded:
+                counts[:, 0] += counts[:, 2]
+                counts[:, 2] = 0
+            counting.information(counts, self.xlogx, info[start:stop], entropy[start:stop])
+        # The same states in another order must tell the same.
+        return np.round(info, DIGITS, out=info), np.round(entropy, DIGITS, out=entropy)
+
+
+def xlogx(n: int) -> Array:
+    """m log m for m = 0 .. n."""
+    m = np.arange(n + 1)
+    return m * np.log(np.maximum(m, 1))
 
 
 def entropy_of(labels: Array) -> float:
@@ -117,6 +129,13 @@ def three_states(columns: Columns) -> States:
     return States(columns, np.column_stack([columns.mean - deviation, columns.mean + deviation]))
 
 
+def equal_frequency(values: Array, n_states: int) -> Array:
+    """The states of one variable."""
+    cuts = np.empty((1, n_states - 1))
+    counting.quantile_cuts(np.array([0, len(values)]), values, len(values), cuts)
+    return (values[:, None] > cuts).sum(axis=1)
+
+
 def _by_frequency(X: Any) -> Array:
     cuts = np.empty((X.shape[1], FREQUENCY_STATES - 1))
     for first, indptr, _, data in _compressed(X):
@@ -128,11 +147,10 @@ def _by_frequency(X: Any) -> Array:
 def _by_description_length(X: Any, labels: Array, n_labels: int) -> Array:
     cuts = np.full((X.shape[1], MOST_CUTS), np.inf)
     sizes = np.bincount(labels, minlength=n_labels)
-    n = np.arange(X.shape[0] + 1)
-    xlogx = n * np.log(np.maximum(n, 1))
+    table = xlogx(X.shape[0])
     for first, indptr, indices, data in _compressed(X):
         part = cuts[first : first + len(indptr) - 1]
-        counting.description_length_cuts(indptr, indices, data, labels, sizes, xlogx, part)
+        counting.description_length_cuts(indptr, indices, data, labels, sizes, table, part)
     used = int(np.isfinite(cuts).any(axis=0).sum())
     return np.ascontiguousarray(cuts[:, : max(used, 1)])
 

@@ -10,7 +10,7 @@ from scipy.stats import chi2
 from sklearn.feature_selection import mutual_info_classif, mutual_info_regression
 
 from mmfs.columns import Columns
-from mmfs.discretize import three_states
+from mmfs.discretize import equal_frequency, three_states
 
 Array = np.ndarray
 
@@ -110,9 +110,7 @@ def _quantities(y: Array) -> Target:
     else:
         norm = np.linalg.norm(centred)
         Y = centred[:, None] / norm if norm > 1e-12 * np.linalg.norm(y) else np.empty((len(y), 0))
-        edges = np.unique(np.quantile(y, np.arange(1, TARGET_BINS) / TARGET_BINS))
-        labels = np.searchsorted(edges, y, side="right").astype(np.int64)
-        n_labels, values = len(edges) + 1, y
+        labels, n_labels, values = equal_frequency(y, TARGET_BINS), TARGET_BINS, y
     if Y.shape[1] == 0:
         raise ValueError("y is constant; there is nothing to select features for.")
     return Target(np.ascontiguousarray(Y), labels, n_labels, values)
@@ -153,8 +151,7 @@ def correlation(products: Array) -> Array:
     `products` = F'Y. For two classes the correlation ratio is |correlation|.
     """
     r = np.minimum(np.sqrt(np.einsum("jc,jc->j", products, products)), 1.0)
-    r[r < 1e-12] = 0.0  # rounding error
-    return r
+    return np.round(r, 12)  # copies are as relevant as each other: no ties by rounding error
 
 
 def binned_mutual_info(columns: Columns, target: Target) -> Array:

@@ -54,10 +54,10 @@ def _is_fraction(value: Any) -> bool:
 
 COUNT = Rule(
     lambda v: v is None or (is_int(v) and v >= 1) or _is_fraction(v),
-    "a whole number of at least 1, a fraction in (0, 1], or None for as many as the method finds",
+    "a whole number of at least 1, a fraction in (0, 1], or None",
 )
 WHOLE = Rule(lambda v: is_int(v) and v >= 1, "a whole number >= 1")
-POSITIVE = Rule(lambda v: is_real(v) and v > 0, "a positive number")
+POSITIVE = Rule(lambda v: is_real(v) and 0 < v < np.inf, "a positive number")
 FLAG = Rule(lambda v: isinstance(v, bool | np.bool_), "True or False")
 TASK = one_of("auto", "classification", "regression")
 RELEVANCE = Rule(
@@ -111,12 +111,14 @@ def check_finite(columns: Columns, names: Array | None) -> None:
     raise ValueError(f"X has {what}, {name}{others}; impute, rescale or drop it.")
 
 
-def number_to_select(asked: int | float | None, n_columns: int, n_usable: int) -> int | None:
-    """The K that was asked for, None for all support features."""
+def number_to_select(
+    asked: int | float | None, n_columns: int, n_usable: int, unasked: int | None = None
+) -> int | None:
+    """The K that was asked for; for None `unasked`, or all usable columns if there are fewer."""
     if n_usable == 0:
         raise ValueError(f"all {n_columns:,} columns of X are constant; nothing can be selected.")
     if asked is None:
-        return None
+        return unasked and min(unasked, n_usable)
     if not is_int(asked):
         return min(max(1, int(asked * n_columns)), n_usable)
     if asked > n_usable:

@@ -27,7 +27,10 @@ def three_states(x):
 
 def equal_frequency(x, n):
     ordered = np.sort(x)
-    return sum((x > ordered[int(np.ceil(k * len(x) / n)) - 1]).astype(int) for k in range(1, n))
+    cuts = [ordered[int(np.ceil(k * len(x) / n)) - 1] for k in range(1, n)]
+    if (x < x.max()).any():  # a cut at the maximum separates nothing: just below it, then
+        cuts = [min(cut, x[x < x.max()].max()) for cut in cuts]
+    return sum((x > cut).astype(int) for cut in cuts)
 
 
 def mdl(x, y):

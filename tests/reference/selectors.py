@@ -124,7 +124,8 @@ def gdm_groups(X, supports, delta):
 
 def svm_rfe(X, y, random_state=0):
     """Ranking by dropping one column at a time from an explicit matrix."""
-    Z = X / X.std(axis=0)
+    centre = (X != 0).mean(axis=0) > 0.5
+    Z = (X - centre * X.mean(axis=0)) / X.std(axis=0)
     left, dropped = list(range(X.shape[1])), []
     while left:
         svm = LinearSVC(tol=0.1, dual=len(y) < len(left), random_state=random_state)

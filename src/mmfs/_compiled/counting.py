@@ -17,33 +17,35 @@ def _state(x, cuts, j):
 
 
 @njit(cache=True, nogil=True)
-def all_absent(cuts, sizes, start, stop, counts):
-    """counts[j, state, c, label] of columns start..stop as if every entry were zero."""
+def all_absent(cuts, sizes, start, stop, first, counts):
+    """counts[j - first, state, c, label] of columns start..stop as if every entry were zero."""
     for j in range(start, stop):
         absent = _state(0.0, cuts, j)
         for state in range(counts.shape[1]):
             for c in range(counts.shape[2]):
                 for label in range(counts.shape[3]):
-                    counts[j, state, c, label] = sizes[c, label] if state == absent else 0
+                    counts[j - first, state, c, label] = sizes[c, label] if state == absent else 0
 
 
 @njit(cache=True, nogil=True)
-def csc_states(indptr, indices, data, cuts, labels, sizes, start, stop, counts):
-    """counts[j, state, c, label] of columns start..stop; sizes[c, label] counts all rows."""
-    all_absent(cuts, sizes, start, stop, counts)
+def csc_states(indptr, indices, data, cuts, labels, sizes, start, stop, first, counts):
+    """counts[j - first, state, c, label] of columns start..stop; sizes[c, label]: of all rows."""
+    all_absent(cuts, sizes, start, stop, first, counts)
     for j in range(start, stop):
         absent = _state(0.0, cuts, j)
         for k in range(indptr[j], indptr[j + 1]):
-            _move(counts, j, absent, _state(data[k], cuts, j), labels, indices[k])
+            _move(counts, j - first, absent, _state(data[k], cuts, j), labels, indices[k])
 
 
 @njit(cache=True, nogil=True)
-def csr_states(indptr, indices, data, cuts, labels, start, stop, counts):
-    """The same for rows start..stop of counts that were `all_absent`."""
+def csr_states(indptr, indices, data, cuts, labels, start, stop, first, counts):
+    """The same from rows start..stop, for counts that were `all_absent`."""
     for i in range(start, stop):
         for k in range(indptr[i], indptr[i + 1]):
             j = indices[k]
-            _move(counts, j, _state(0.0, cuts, j), _state(data[k], cuts, j), labels, i)
+            if first <= j < first + len(counts):
+                absent, state = _state(0.0, cuts, j), _state(data[k], cuts, j)
+                _move(counts, j - first, absent, state, labels, i)
 
 
 @njit(cache=True, nogil=True)
@@ -96,12 +98,20 @@ def quantile_cuts(indptr, data, n_rows, cuts):
         negative = np.searchsorted(values, 0.0)
         for k in range(1, n_states):
             rank = (k * n_rows + n_states - 1) // n_states - 1
-            if rank < negative:
-                cuts[j, k - 1] = values[rank]
-            elif rank < negative + absent:
-                cuts[j, k - 1] = 0.0
-            else:
-                cuts[j, k - 1] = values[rank - absent]
+            cut = _ranked(values, absent, negative, rank)
+            if cut == _ranked(values, absent, negative, n_rows - 1):
+                # Nothing lies above the largest value: cut just below it.
+                rank = np.searchsorted(values, cut) + (absent if cut > 0.0 else 0) - 1
+                cut = _ranked(values, absent, negative, max(rank, 0))
+            cuts[j, k - 1] = cut
+
+
+@njit(cache=True, nogil=True)
+def _ranked(values, absent, negative, rank):
+    """The value of that rank among sorted values and absent zeros."""
+    if rank < negative:
+        return values[rank]
+    return 0.0 if rank < negative + absent else values[rank - absent]
 
 
 @njit(cache=True, nogil=True)
@@ -179,7 +189,8 @@ def _cut(below, first, last, xlogx):
     n = (below[last] - below[first]).sum()
     n_left = (below[best] - below[first]).sum()
     # The 3^k - 2 ways in which k classes can fall on two sides, and how well each side tells them.
-    cost = np.log(3.0**n_classes - 2.0) - (
+    sides = n_classes * np.log(3.0) + np.log1p(-2.0 * 3.0**-n_classes)
+    cost = sides - (
         n_classes * whole / n - left_classes * left / n_left - right_classes * right / (n - n_left)
     )
     return best if whole - least > np.log(n - 1.0) + cost else 0

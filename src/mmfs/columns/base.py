@@ -68,10 +68,11 @@ class Columns(ABC):
         """The columns J."""
 
     @abstractmethod
-    def states(self, cuts: Array, labels: Array, n_labels: int) -> Array:
+    def states(self, cuts: Array, labels: Array, n_labels: int, start: int, stop: int) -> Array:
         """counts[j, state, c, label]: rows with that state of column j and label of labelling c.
 
-        The state of a value is the number of `cuts[j]` below it; `labels` (M x L) holds several
+        For columns start..stop, the first of which is j = 0. The state of a value is the number
+        of its column's cuts (a row of `cuts`) below it; `labels` (M x L) holds several
         labellings, each of whole numbers below n_labels.
         """
 

@@ -15,11 +15,11 @@ WIDTH = 2048
 class DenseColumns(Columns):
     """Nothing larger than a tile is ever copied or converted."""
 
-    def _column_tiles(self) -> list[tuple[slice]]:
+    def _column_tiles(self, start: int = 0, stop: int | None = None) -> list[tuple[slice]]:
         """Column ranges: as wide as memory order likes, as narrow as leaves something to share."""
-        n_rows, n_columns = self.shape
-        width = WIDTH if self.X.flags.c_contiguous else max(1, TILE // n_rows)
-        return [(slice(a, min(a + width, n_columns)),) for a in range(0, n_columns, width)]
+        stop = self.shape[1] if stop is None else stop
+        width = WIDTH if self.X.flags.c_contiguous else max(1, TILE // self.shape[0])
+        return [(slice(a, min(a + width, stop)),) for a in range(start, stop, width)]
 
     def _tiles(self, columns: slice, origin: Array) -> Iterator[tuple[slice, Array]]:
         """Row ranges and X[rows, columns] - origin[columns]."""
@@ -71,22 +71,23 @@ class DenseColumns(Columns):
     def take(self, J: Array) -> "DenseBlock":
         return DenseBlock(self.X, J, self.mean[J], self.inverse[J])
 
-    def states(self, cuts: Array, labels: Array, n_labels: int) -> Array:
-        self.n_passes += 1
-        n_rows, n_columns = self.shape
+    def states(self, cuts: Array, labels: Array, n_labels: int, start: int, stop: int) -> Array:
+        self.n_passes += start == 0
+        n_rows, n_columns = self.shape[0], stop - start
         # Counts within a tile are whole numbers that single precision holds exactly.
         member = (labels[:, :, None] == np.arange(n_labels)).astype(np.float32).reshape(n_rows, -1)
         above = np.zeros((n_columns, cuts.shape[1] + 2, member.shape[1]), dtype=np.int32)
         above[:, 0] = member.sum(axis=0, dtype=np.int64)
-        zero = np.zeros(n_columns)
+        zero = np.zeros(self.shape[1])
 
         def work(columns: slice) -> None:
+            here = slice(columns.start - start, columns.stop - start)
             for rows, tile in self._tiles(columns, zero):
                 for state, cut in enumerate(cuts[columns].T, 1):
                     exceeds = (tile > cut).astype(np.float32)
-                    above[columns, state] += (exceeds.T @ member[rows]).astype(np.int32)
+                    above[here, state] += (exceeds.T @ member[rows]).astype(np.int32)
 
-        self._each(work, self._column_tiles())
+        self._each(work, self._column_tiles(start, stop))
         counts = above[:, :-1] - above[:, 1:]
         return counts.reshape(n_columns, cuts.shape[1] + 1, labels.shape[1], n_labels)
 

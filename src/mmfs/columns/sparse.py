@@ -95,13 +95,14 @@ class CscColumns(SparseColumns):
         self._each(work, self._portions())
         return out
 
-    def states(self, cuts: Array, labels: Array, n_labels: int) -> Array:
-        self.n_passes += 1
+    def states(self, cuts: Array, labels: Array, n_labels: int, start: int, stop: int) -> Array:
+        self.n_passes += start == 0
         sizes = _sizes(labels, n_labels)
-        counts = np.empty((self.shape[1], cuts.shape[1] + 1, *sizes.shape), dtype=np.int32)
+        counts = np.empty((stop - start, cuts.shape[1] + 1, *sizes.shape), dtype=np.int32)
 
-        def work(start: int, stop: int) -> None:
-            counting.csc_states(*self.arrays, cuts, labels, sizes, start, stop, counts)
+        def work(a: int, b: int) -> None:
+            a, b = max(a, start), min(b, stop)
+            counting.csc_states(*self.arrays, cuts, labels, sizes, a, b, start, counts)
 
         self._each(work, self._portions())
         return counts
@@ -136,13 +137,13 @@ class CsrColumns(SparseColumns):
         self.n_passes += 1
         return super().take(J)
 
-    def states(self, cuts: Array, labels: Array, n_labels: int) -> Array:
+    def states(self, cuts: Array, labels: Array, n_labels: int, start: int, stop: int) -> Array:
         self.n_passes += 1
         sizes = _sizes(labels, n_labels)
-        counts = np.empty((self.shape[1], cuts.shape[1] + 1, *sizes.shape), dtype=np.int32)
-        counting.all_absent(cuts, sizes, 0, self.shape[1], counts)
-        for start, stop in self._portions():
-            counting.csr_states(*self.arrays, cuts, labels, start, stop, counts)
+        counts = np.empty((stop - start, cuts.shape[1] + 1, *sizes.shape), dtype=np.int32)
+        counting.all_absent(cuts, sizes, start, stop, start, counts)
+        for a, b in self._portions():
+            counting.csr_states(*self.arrays, cuts, labels, a, b, start, counts)
         return counts
 
 

@@ -1,6 +1,5 @@
 """What the methods of comparison share beyond being selectors."""
 
-import warnings
 from typing import Any, Self
 
 import numpy as np
@@ -24,14 +23,16 @@ class Comparator(Selector):
     """A selector that ranks columns by scores of its own kind, `scores_`."""
 
     n_features_to_select: int | float | None
-    discretize: str
+    discretize: str  # of those that count states
 
-    def _prepare(self, X: Any, y: Any, **options: Any) -> tuple[Data, int | None]:
-        """The data, and how many features were asked for."""
+    def _prepare(
+        self, X: Any, y: Any, unasked: int | None = None, **options: Any
+    ) -> tuple[Data, int | None]:
+        """The data, and how many features were asked for, or `unasked`."""
         check_parameters(self)
         data = self._read(X, y, **options)
-        n_usable = int(data.usable.sum())
-        return data, number_to_select(self.n_features_to_select, data.X.shape[1], n_usable)
+        asked, n_usable = self.n_features_to_select, int(data.usable.sum())
+        return data, number_to_select(asked, data.X.shape[1], n_usable, unasked)
 
     def _states(self, data: Data) -> tuple[States, Array]:
         """The columns as discrete variables, and the information of each about the target."""
@@ -40,10 +41,9 @@ class Comparator(Selector):
         states = discretize(self.discretize, data.columns, target.labels, target.n_labels)
         info = states.information(target.labels[:, None], target.n_labels)[:, 0]
         if not states.entropy.any():
-            warnings.warn(
+            self._warn(
                 f"discretize={self.discretize!r} leaves every column of X with one state: none "
-                "tells anything, and they rank as they come; choose another.",
-                stacklevel=3,
+                "tells anything, and they rank as they come; choose another."
             )
         return states, info
 
@@ -63,8 +63,3 @@ class Comparator(Selector):
         scores = np.full(self.n_features_in_, np.nan)
         scores[self.indices_] = self._scores
         return scores
-
-
-def number_of(k: int | None, data: Data) -> int:
-    """For a ranking, which knows no number of its own."""
-    return min(UNASKED, int(data.usable.sum())) if k is None else k

@@ -1,6 +1,5 @@
 """FCBF: a feature goes if a more relevant one tells as much about it as it tells of the target."""
 
-import warnings
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -20,9 +19,10 @@ class FCBF(Comparator):
     The first one is kept, and every later f with SU(f; first) >= SU(f; y) is dropped; then the
     next one left, and so on. How many are kept is up to the data.
 
-    It takes one pass over the surviving columns per feature kept, and never holds similarities
-    of more than one feature. On millions of columns, ask for a number of features: the search
-    ends when it has them, since they come in order.
+    It takes one pass over the surviving columns per feature kept (they are copied when three in
+    four are gone), and never holds similarities with more than one feature. On millions of
+    columns, ask for a number of features: the search ends when it has them, since they come in
+    order.
 
     Parameters
     ----------
@@ -96,10 +96,9 @@ class FCBF(Comparator):
             )
         kept = self._predominant(states, su, order, k)
         if k is not None and len(kept) < k:
-            warnings.warn(
+            self._warn(
                 f"FCBF keeps {len(kept)} features, not the {k} asked for: all others are "
-                "redundant to them.",
-                stacklevel=2,
+                "redundant to them."
             )
         return self._keep(data, kept, su)
 
@@ -123,7 +122,7 @@ class FCBF(Comparator):
             )
             order = order[with_first[order] < su[order]]
             self._say(f"{len(kept)} features kept, {len(order):,} columns to go")
-            if 0 < 2 * len(order) < len(su):  # go on with a copy of the survivors
+            if 0 < 4 * len(order) < len(su):  # go on with a copy of the survivors
                 states, su, original = states.only(order), su[order], original[order]
                 order = np.arange(len(order))
         return np.array(kept)

@@ -1,13 +1,12 @@
 """FGM and GDM: groups of features found by cutting planes for a linear SVM."""
 
-import warnings
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from mmfs.base import Data
-from mmfs.comparators.base import Comparator
+from mmfs.comparators.base import DIGITS, Comparator
 from mmfs.comparators.groups import GroupSVM, bound
 from mmfs.solvers.solution import in_order
 from mmfs.validation import COUNT, FLAG, POSITIVE, WHOLE, Rule, is_real
@@ -31,7 +30,8 @@ class FGM(Comparator):
     the problem. Its convex relaxation is solved by cutting planes: given the dual variables
     :math:`\alpha`, the B columns with the largest :math:`(x_j^\top (\alpha \circ y))^2` form a new
     group; an SVM on all groups found so far (:mod:`mmfs.comparators.groups`) gives new dual
-    variables. A round takes one pass over the data. Columns have zero mean and unit variance.
+    variables. A round takes one pass over the data. Columns have zero mean and unit variance; if
+    not centred, unit mean square.
 
     Parameters
     ----------
@@ -56,7 +56,8 @@ class FGM(Comparator):
     ----------
     indices_ : ndarray
         Selected columns by the round in which they were found, then by the strength they had.
-        If the problem is solved before that many are found, the strongest others follow.
+        If the problem is solved, or the rounds are over, before that many are found, the
+        strongest others follow.
     scores_ : ndarray of shape (n_features_in_,)
         Length of each column's weights in the last SVM; 0 if it was not in it, NaN if constant
         (beyond 100,000 columns: if not selected).
@@ -107,26 +108,28 @@ class FGM(Comparator):
         """Find groups of columns of X that separate the classes in y."""
         data, k = self._prepare(X, y, task="classification", center=self.center)
         svm = GroupSVM(data.columns, _signs(data.target.labels, data.target.n_labels), self.C)
-        previous = np.inf
+        previous, largest_gap = np.inf, 0.0
         while True:
             strength = np.where(data.usable, svm.strength(), -np.inf)
-            strongest = strength[in_order(-strength, self.B)].sum()
-            self.gap_ = 1 - bound(svm.alpha, self.C, strongest) / svm.objective
+            strength = np.round(strength / strength.max(), DIGITS) * strength.max()
+            worst = in_order(-strength, self.B)
+            self.gap_ = 1 - bound(svm.alpha, self.C, strength[worst].sum()) / svm.objective
             self._say(
                 f"round {len(svm.groups)}, {len(svm.found)} features, relative gap {self.gap_:.1e}"
             )
             if self._done(svm, k, previous):
                 break
-            previous = svm.objective
-            group = self._group(data, svm, strength)
+            group = self._group(data, svm, strength, worst)
             if len(group) == 0:
                 break
+            previous = svm.objective
             svm.add(group)
-        if svm.gap > ENOUGH:
-            warnings.warn(
-                f"the last SVM was stopped at a relative duality gap of {svm.gap:.1e}; lower C.",
+            largest_gap = max(largest_gap, svm.gap)
+        if largest_gap > ENOUGH:
+            self._warn(
+                f"an SVM was stopped at a relative duality gap of {largest_gap:.1e}, and groups "
+                "found after it may not be the best; lower C.",
                 ConvergenceWarning,
-                stacklevel=2,
             )
         scores = np.zeros(len(strength))
         scores[svm.found] = svm.lengths()
@@ -136,18 +139,16 @@ class FGM(Comparator):
 
     def _done(self, svm: GroupSVM, k: int | None, previous: float) -> bool:
         rounds = len(svm.groups)
-        if rounds == 0:
-            return False
-        if k is None:
-            most = self.max_rounds or ROUNDS
-            return rounds >= most or previous - svm.objective <= ENOUGH * previous
-        if self.max_rounds is not None and rounds >= self.max_rounds:
-            return True
-        return len(svm.found) >= k or self.gap_ <= ENOUGH
+        if k is not None:
+            return len(svm.found) >= k or rounds == self.max_rounds
+        return rounds == (self.max_rounds or ROUNDS) or (
+            rounds > 0 and previous - svm.objective <= ENOUGH * previous
+        )
 
-    def _group(self, data: Data, svm: GroupSVM, strength: Array) -> Array:
-        """The worst case for the present dual variables."""
-        return in_order(-strength, self.B)
+    def _group(self, data: Data, svm: GroupSVM, strength: Array, worst: Array) -> Array:
+        """The worst case for the present dual variables; none if it cannot make a difference."""
+        known = any(set(worst) == set(svm.found[group]) for group in svm.groups)
+        return worst[:0] if known or self.gap_ <= ENOUGH else worst
 
     def _ranked(self, svm: GroupSVM, strength: Array, k: int | None) -> Array:
         if k is None or k <= len(svm.found):
@@ -228,13 +229,7 @@ class GDM(FGM):
         del self._support, self._rho
         return self
 
-    def _done(self, svm: GroupSVM, k: int | None, previous: float) -> bool:
-        """As for FGM; but its optimum, which has no constraints, is not aimed at."""
-        if k is None or self.max_rounds is not None:
-            return super()._done(svm, k, previous)
-        return len(svm.found) >= k
-
-    def _group(self, data: Data, svm: GroupSVM, strength: Array) -> Array:
+    def _group(self, data: Data, svm: GroupSVM, strength: Array, worst: Array) -> Array:
         """The B strongest columns that are weakly correlated with each other and with `found`."""
         if len(svm.found) == 0:
             self._support = np.full(len(strength), -1)  # the nearest support feature of each column
@@ -255,10 +250,10 @@ class GDM(FGM):
 
     def _ranked(self, svm: GroupSVM, strength: Array, k: int | None) -> Array:
         if k is not None and len(svm.found) < k:
-            warnings.warn(
+            remedy = "max_rounds" if len(svm.groups) == self.max_rounds else "delta"
+            self._warn(
                 f"GDM found {len(svm.found)} features, not the {k} asked for, with correlations "
-                f"below delta={self.delta:g}; raise delta.",
-                stacklevel=3,
+                f"below delta={self.delta:g}; raise {remedy}."
             )
         return svm.found[:k]
 

@@ -13,6 +13,7 @@ are alpha_i = C max(0, 1 - y_i z_i), and c = X'(alpha y) is what the groups are 
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 
 from mmfs.columns import Columns
 
@@ -77,17 +78,16 @@ def train(A: Any, Y: Array, groups: list[Array], C: float, start: list[Array]) -
     columns = np.concatenate(groups)
     ends = np.cumsum([len(group) for group in groups])[:-1]
     firsts = np.concatenate([[0], ends])
-
-    unit = np.sqrt(len(Y))
+    # Where the weights of all groups, one below the other, meet the columns (of unit variance).
+    places = (np.full(len(columns), np.sqrt(len(Y))), (columns, np.arange(len(columns))))
+    S = sp.csr_array(places, (A.shape[1], len(columns)))
 
     def predict(W: Array) -> Array:
-        pooled = np.zeros((A.shape[1], Y.shape[1]))
-        np.add.at(pooled, columns, unit * W)
-        return A @ pooled
+        return A @ (S @ W)
 
     def pull(Z: Array) -> Array:
         """c: minus the gradient of the loss by W."""
-        return (A.T @ (unit * C * np.maximum(1 - Y * Z, 0) * Y))[columns]
+        return S.T @ (A.T @ (C * np.maximum(1 - Y * Z, 0) * Y))
 
     W = np.concatenate(start)
     Z = predict(W)
@@ -103,7 +103,7 @@ def train(A: Any, Y: Array, groups: list[Array], C: float, start: list[Array]) -
             if loss(Y, Z_new, C) <= model + 1e-12 * abs(base):
                 break
             L *= 2
-        if np.sum((W_ahead - W_new) * (W_new - W)) > 0:  # momentum leads astray: start again
+        if np.sum((W_ahead - W_new) * (W_new - W)) > 0:  # momentum points uphill: drop it
             t = 1.0
         t_new = (1 + np.sqrt(1 + 4 * t * t)) / 2
         W_ahead = W_new + (t - 1) / t_new * (W_new - W)

@@ -1,11 +1,10 @@
 """QPFS: relevance and redundancy in one quadratic programme over weights that sum to one."""
 
-import warnings
 from collections.abc import Callable
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from scipy.sparse.linalg import eigsh
+from scipy.linalg import LinAlgError, cholesky, eigvalsh
 from sklearn.utils import check_random_state
 
 from mmfs.base import Data
@@ -19,14 +18,11 @@ from mmfs.validation import COUNT, POSITIVE, TASK, Rule, is_name, is_real, one_o
 
 Array = np.ndarray
 
-# Similarities that are held at once: 3.2 GB.
-LIMIT = 400_000_000
+# Similarities that are held at once: 1.6 GB, and as much again while they are worked on.
+LIMIT = 200_000_000
 
 # Columns whose similarities are computed at a time.
 CHUNK = 64
-
-# Columns up to which all eigenvalues are computed to find the lowest.
-EIGENVALUES = 3_000
 
 # Eigenvalues below this fraction of the largest are rounding errors.
 ROUNDING = 1e-8
@@ -42,7 +38,7 @@ class QPFS(Comparator):
 
     with similarities Q between all columns and relevances r. It is the hard-margin case of the
     constrained form of MMFS, and solved as such: exactly, with a certificate. All similarities
-    are needed at once, N x N of them (refused beyond 20,000 columns), or N x (rate N) with
+    are needed at once, N x N of them (refused beyond 14,142 columns), or N x (rate N) with
     `nystrom`.
 
     Parameters
@@ -54,7 +50,7 @@ class QPFS(Comparator):
         absolute correlations, for classes averaged over their indicators by class size.
     theta : float or "auto", default="auto"
         Weight of relevance in (0, 1). "auto" makes both terms equally large on average:
-        mean(Q) / (mean(Q) + mean(r)).
+        mean(Q) / (mean(Q) + mean(r)), over columns that are not constant.
     nystrom : float or None, default=None
         Approximate Q from this fraction of its columns, chosen at random.
     discretize : {"three_states", "equal_frequency", "mdl", "nonzero"}, default="three_states"
@@ -185,10 +181,11 @@ class QPFS(Comparator):
         """Columns of Q that are needed, if there is room for them."""
         wide = n if self.nystrom is None else int(np.ceil(self.nystrom * n))
         if n * wide > LIMIT:
+            rate = 10.0 ** np.floor(np.log10(LIMIT / n**2))
             raise ValueError(
                 f"QPFS would need {n:,} x {wide:,} similarities, {8 * n * wide / 1e9:,.0f} GB (the "
-                f"limit is {8 * LIMIT / 1e9:.1f}); pass nystrom={LIMIT / n**2:.1g} or less, select "
-                "columns with MaxRel first, or use MMFS."
+                f"limit is {8 * LIMIT / 1e9:.1f}); pass nystrom={rate:g} or less, select columns "
+                "with MaxRel first, or use MMFS."
             )
         return wide
 
@@ -220,18 +217,19 @@ class QPFS(Comparator):
 
     def _make_positive(self, Q: Array) -> float:
         """Add to the diagonal, in place, what Q lacks to be positive semi-definite."""
-        if len(Q) <= EIGENVALUES:
-            lowest = float(np.linalg.eigvalsh(Q)[0])
-        else:
-            lowest = float(eigsh(Q, k=1, which="SA", tol=1e-3, return_eigenvectors=False)[0])
-        if lowest >= -ROUNDING * np.diagonal(Q).max():
-            return 0.0
-        Q[np.diag_indices(len(Q))] -= lowest
-        warnings.warn(
-            f"the similarities are not positive semi-definite (lowest eigenvalue {lowest:.2g}); "
-            f"{-lowest:.2g} was added to their diagonal, as shift_ says.",
-            stacklevel=3,
-        )
+        diagonal = np.diag_indices(len(Q))
+        Q[diagonal] += (noise := ROUNDING * Q[diagonal].max())
+        try:
+            cholesky(Q, check_finite=False)
+            lowest = 0.0
+        except LinAlgError:
+            lowest = float(eigvalsh(Q, subset_by_index=[0, 0], check_finite=False)[0])
+        Q[diagonal] -= noise + lowest
+        if lowest:
+            self._warn(
+                f"the similarities are not positive semi-definite (lowest eigenvalue "
+                f"{lowest:.2g}); {-lowest:.2g} was added to their diagonal, as shift_ says."
+            )
         return -lowest
 
     def __sklearn_tags__(self) -> Any:

@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from mmfs.base import Data
-from mmfs.comparators.base import DIGITS, Comparator, number_of
+from mmfs.comparators.base import DIGITS, UNASKED, Comparator
 from mmfs.discretize import DISCRETIZATIONS
 from mmfs.relevance import correlation, relevance_of
 from mmfs.solvers.solution import in_order
@@ -34,8 +34,6 @@ class MaxRel(Comparator):
         Noise of the nearest-neighbour estimate of mutual information.
     n_jobs : int or None, default=None
         Threads for passes over dense data and compressed columns.
-    verbose : int, default=0
-        Not used; one pass is soon over.
 
     Attributes
     ----------
@@ -60,18 +58,17 @@ class MaxRel(Comparator):
         task: str = "auto",
         random_state: Any = 0,
         n_jobs: int | None = None,
-        verbose: int = 0,
     ) -> None:
         self.n_features_to_select = n_features_to_select
         self.relevance = relevance
         self.task = task
         self.random_state = random_state
         self.n_jobs = n_jobs
-        self.verbose = verbose
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Select the most relevant columns of X for y."""
-        data, k = self._prepare(X, y, task=self.task)
+        data, k = self._prepare(X, y, unasked=UNASKED, task=self.task)
+        assert k is not None
         r = relevance_of(
             self.relevance,
             data.X,
@@ -83,8 +80,7 @@ class MaxRel(Comparator):
             n_jobs=self.n_jobs,
         )
         ranked = np.where(data.usable, -np.round(r, DIGITS), np.inf)
-        order = in_order(ranked, number_of(k, data))
-        return self._keep(data, order, r)
+        return self._keep(data, in_order(ranked, k), r)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -96,7 +92,8 @@ class MRMR(Comparator):
     """Minimal redundancy, maximal relevance (Peng, Long and Ding 2005): greedy, one at a time.
 
     The next feature is the one whose relevance most exceeds, as a difference or as a quotient,
-    its mean redundancy with those taken before. A pass over the data for each.
+    its mean redundancy with those taken before. A pass over the data for each. A quotient has
+    0.0001 added to its denominator.
 
     Parameters
     ----------
@@ -154,8 +151,7 @@ class MRMR(Comparator):
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Select columns of X for y, one after the other."""
-        data, k = self._prepare(X, y, task=self.task)
-        k = number_of(k, data)
+        data, k = self._prepare(X, y, unasked=UNASKED, task=self.task)
         measures = self._information if self.criterion.startswith("MI") else self._correlation
         relevance, redundancy_with = measures(data)
         scores = np.full(len(relevance), np.nan)
@@ -163,7 +159,7 @@ class MRMR(Comparator):
         redundancy = np.zeros(len(relevance))  # summed over the columns taken
         taken: list[int] = []
         while True:
-            current = self._criterion(relevance, redundancy / max(1, len(taken)))
+            current = self._criterion(relevance, redundancy, len(taken))
             scores[candidates] = current[candidates]
             current[~candidates] = -np.inf
             best = current.max()
@@ -175,10 +171,12 @@ class MRMR(Comparator):
                 return self._keep(data, np.array(taken), scores)
             redundancy += redundancy_with(j)
 
-    def _criterion(self, relevance: Array, redundancy: Array) -> Array:
+    def _criterion(self, relevance: Array, redundancy: Array, n_taken: int) -> Array:
+        if n_taken == 0:
+            return relevance.copy()
         if self.criterion.endswith("D"):
-            return relevance - redundancy
-        return relevance / (redundancy + EPSILON)
+            return relevance - redundancy / n_taken
+        return relevance / (redundancy / n_taken + EPSILON)
 
     def _information(self, data: Data) -> tuple[Array, Callable[[int], Array]]:
         states, relevance = self._states(data)

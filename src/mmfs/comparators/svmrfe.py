@@ -9,7 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
 
 from mmfs.base import Data
-from mmfs.comparators.base import Comparator, number_of
+from mmfs.comparators.base import DIGITS, UNASKED, Comparator
 from mmfs.validation import COUNT, POSITIVE, Rule, is_int, is_real
 
 Array = np.ndarray
@@ -20,8 +20,7 @@ class SVMRFE(Comparator):
 
     The SVM is liblinear's, with squared hinge loss, through scikit-learn's `LinearSVC`; several
     classes are told apart one against the rest, and their squared weights added. Columns are
-    scaled to unit variance. They are not centred, which sparse data would not survive; the SVM
-    has an intercept instead.
+    scaled to unit variance and, unless mostly zero, centred; the SVM has an intercept.
 
     Parameters
     ----------
@@ -57,8 +56,9 @@ class SVMRFE(Comparator):
 
     Notes
     -----
-    For classes only. liblinear needs rows in double precision: one scaled copy of X is made, and
-    copied again only when half of its columns are gone; liblinear makes another while it trains.
+    For classes only. liblinear needs rows in double precision: one standardised copy of X is made,
+    and copied again only when half of its columns are gone; liblinear makes another while it
+    trains. Columns that are mostly zero stay sparse; their means are within a deviation of zero.
     """
 
     _rules: ClassVar = {
@@ -92,8 +92,8 @@ class SVMRFE(Comparator):
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Drop columns of X until those that best separate the classes in y are left."""
-        data, k = self._prepare(X, y, task="classification")
-        k = number_of(k, data)
+        data, k = self._prepare(X, y, unasked=UNASKED, task="classification")
+        assert k is not None
         n_rows, n_columns = data.X.shape
         scores = np.full(n_columns, np.nan)
         Z, original = _scaled(data)
@@ -108,7 +108,7 @@ class SVMRFE(Comparator):
             self._say(f"{n_left:,} columns left")
             left = np.flatnonzero(alive)
             scores[original[left]] = weights[left]
-            ascending = left[np.lexsort((-left, weights[left]))]
+            ascending = left[np.lexsort((-original[left], weights[left]))]
             drop = ascending[: n_left - self._next(n_left, k)]
             dropped.append(original[drop])
             alive[drop] = False
@@ -116,11 +116,10 @@ class SVMRFE(Comparator):
             if 2 * np.count_nonzero(alive) < len(alive):
                 Z, original, alive = Z[:, alive], original[alive], alive[alive]
         if n_unfinished:
-            warnings.warn(
+            self._warn(
                 f"liblinear stopped short of tol={self.tol:g} in {n_unfinished} of {self.n_iter_} "
                 "rounds; raise tol or lower C.",
                 ConvergenceWarning,
-                stacklevel=2,
             )
         return self._keep(data, np.concatenate(dropped)[::-1][:k], scores)
 
@@ -130,7 +129,9 @@ class SVMRFE(Comparator):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
             svm.fit(Z, labels)
-        return np.einsum("cj,cj->j", svm.coef_, svm.coef_), int(np.max(svm.n_iter_)) < svm.max_iter
+        weights = np.einsum("cj,cj->j", svm.coef_, svm.coef_)
+        weights = np.round(weights / weights.max(), DIGITS) * weights.max()
+        return weights, int(np.max(svm.n_iter_)) < svm.max_iter
 
     def _next(self, n_left: int, k: int) -> int:
         """How many columns are left after this round; k is not passed over."""
@@ -139,20 +140,31 @@ class SVMRFE(Comparator):
 
 
 def _scaled(data: Data) -> tuple[Any, Array]:
-    """The usable columns with unit variance, as liblinear reads them, and which they are."""
-    usable = np.flatnonzero(data.usable)
-    factors = data.columns.inverse[usable] * np.sqrt(data.X.shape[0])
+    """The usable columns as liblinear is to read them, and which they are.
+
+    All have unit variance. Those that are mostly not zero are centred, and come last; of the
+    others no mean is more than a deviation from zero.
+    """
     X = data.columns.X
+    filled = 2 * np.asarray((X != 0).sum(axis=0)).ravel() > X.shape[0]
+    plain, filled = np.flatnonzero(data.usable & ~filled), np.flatnonzero(data.usable & filled)
+    order = np.concatenate([plain, filled])
+    factors = data.columns.inverse[order] * np.sqrt(X.shape[0])
+    centred = data.columns.values(filled) - data.columns.mean[filled]
     if not sp.issparse(X):
-        return np.multiply(X[:, usable], factors, order="C", dtype=np.float64), usable
-    Z = sp.csr_array(X[:, usable])
+        Z = np.empty((X.shape[0], len(order)))
+        Z[:, : len(plain)] = X[:, plain]
+        Z[:, len(plain) :] = centred
+        Z *= factors
+        return Z, order
+    Z = sp.hstack([X[:, plain], sp.csr_array(centred)], format="csr", dtype=np.float64)
     if Z.nnz > np.iinfo(np.int32).max:
         raise ValueError(
             f"liblinear takes at most 2**31 stored entries, but X has {Z.nnz:,}; select columns "
             "with MaxRel first."
         )
     indices, indptr = Z.indices.astype(np.int32), Z.indptr.astype(np.int32)
-    return sp.csr_array((Z.data * factors[indices], indices, indptr), Z.shape), usable
+    return sp.csr_array((Z.data * factors[indices], indices, indptr), Z.shape), order
 
 
 def _erase(Z: Any, drop: Array, alive: Array) -> None:
