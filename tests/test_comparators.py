@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -143,8 +144,11 @@ def test_real_targets(method):
 @pytest.mark.parametrize("method", [FGM, GDM, SVMRFE])
 def test_methods_for_classes_say_so(method):
     X = np.random.default_rng(0).standard_normal((40, 3))
+    for y in (X[:, 0], np.round(X[:, 0], 1), X[:, :2]):
+        with pytest.raises(ValueError, match=r"for one column of classes, but y holds quantities"):
+            method().fit(X, y)
     with pytest.raises(ValueError, match=r"y has another label in every row; pass classes"):
-        method().fit(X, X[:, 0])
+        method().fit(X, np.arange(40))
 
 
 @pytest.mark.parametrize(
@@ -185,12 +189,14 @@ PARAMETERS = [
     (QPFS(nystrom=2), r"nystrom must be None or a fraction in \(0, 1\], got 2\."),
     (QPFS(tol=0), r"tol must be a positive number, got 0\."),
     (FGM(B=0), r"B must be a whole number >= 1, got 0\."),
-    (FGM(C=0), r"C must be a positive number, got 0\."),
+    (FGM(C=0), r"C must be a number from 1e-10 to 1e10, got 0\."),
+    (GDM(C=np.inf), r"C must be a number from 1e-10 to 1e10, got inf\."),
     (FGM(max_rounds=0), r"max_rounds must be None or a whole number >= 1, got 0\."),
     (GDM(delta=0), r"delta must be a number in \(0, 1\], got 0\."),
     (SVMRFE(step=0), r"step must be a whole number of at least 1 or a fraction in \(0, 1\), got 0"),
     (SVMRFE(step=1.0), r"step must be .* got 1\.0"),
-    (SVMRFE(C=-1), r"C must be a positive number, got -1\."),
+    (SVMRFE(C=-1), r"C must be a number from 1e-10 to 1e10, got -1\."),
+    (SVMRFE(tol=np.inf), r"tol must be a positive number, got inf\."),
 ]
 
 
@@ -214,3 +220,36 @@ def test_bad_data_are_refused_as_elsewhere(method):
         method().fit(np.ones((20, 6)), y)
     with pytest.raises(ValueError, match="y has only one class"):
         method().fit(X, np.zeros(20))
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_failed_fit_changes_nothing(small, method):
+    X, y = small
+    selector = method(3)
+    with pytest.raises(ValueError):
+        selector.fit(np.ones((20, 6)), np.arange(20) % 2)
+    with pytest.raises(NotFittedError):
+        selector.get_support()
+    before = dict(vars(selector.fit(pd.DataFrame(X).add_prefix("g"), y)))
+    with pytest.raises(ValueError):
+        selector.fit(np.ones((20, 6)), np.arange(20) % 2)
+    assert vars(selector).keys() == before.keys()
+    assert all(vars(selector)[name] is value for name, value in before.items())
+    assert selector.get_support().sum() == 3
+
+
+@pytest.mark.parametrize(
+    "selector",
+    [MaxRel(4), MRMR(4, criterion="FCQ"), FGM(4), GDM(1), SVMRFE(4, step=1), QPFS(4)],
+    ids=str,
+)
+def test_of_equal_columns_the_first_is_taken(selector):
+    """Thirty-three copies, some mirrored or in other units: rounding must not decide."""
+    rng = np.random.default_rng(0)
+    for seed in range(5):
+        x = np.random.default_rng(seed).standard_normal(40)
+        y = (x + 0.5 * rng.standard_normal(40) > 0).astype(int)
+        X = np.outer(x, [*([1.0] * 16), -1, 3, 0.1, *([1.0] * 14)])
+        for storage in (np.asarray, np.asfortranarray, sp.csc_array, sp.csr_array):
+            first = clone(selector).fit(storage(X), y).indices_
+            assert first.tolist() == [0, 1, 2, 3][: len(first)]

@@ -136,3 +136,9 @@ def test_information_of_rare_columns_is_not_lost_to_rounding():
     p = np.array([0.5, 0.5 - 1e-6, 1e-6])
     exact = np.sum(p * np.log(p / (np.array([1 - 1e-6, 1 - 1e-6, 1e-6]) * [0.5, 0.5, 0.5])))
     assert info[0, 0] == pytest.approx(exact, abs=1e-14)
+
+
+def test_mdl_with_very_many_classes():
+    """3**k ways to split k classes is more than a number can hold for k > 646."""
+    labels = np.repeat(np.arange(700), 4)
+    assert np.isfinite(states_of("mdl", labels[:, None] * 1.0, labels).cuts).all()

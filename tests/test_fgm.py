@@ -7,6 +7,7 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.exceptions import ConvergenceWarning
 
 from mmfs import FGM, GDM
 from mmfs.columns import as_columns
@@ -140,7 +141,9 @@ def test_a_group_of_gdm_by_hand():
     assert selector.indices_.tolist() == [0, 3]
     assert {s: list(J) for s, J in selector.groups_.items()} == {0: [1, 2], 3: []}
     assert GDM(2, B=2, delta=0.6).fit(X, Y).indices_.tolist() == [0, 1]
-    with pytest.warns(UserWarning, match=r"GDM found 2 features, not the 4 .* raise delta"):
+    with pytest.warns(
+        UserWarning, match=r"GDM found 2 features, not the 4 asked .* by 0\.5 or more"
+    ):
         assert len(GDM(4, delta=0.5).fit(X, Y).indices_) == 2
 
 
@@ -175,3 +178,39 @@ def test_gdm_looks_past_many_copies():
     assert len(selector.groups_[int(best)]) == 200
     rho = np.abs(np.corrcoef(X.T)[best, selector.groups_[int(best)]])
     assert (np.diff(rho) <= 1e-12).all() and (rho >= 0.8).all()
+
+
+@pytest.mark.parametrize("method", [FGM, GDM])
+def test_sparse_columns_far_from_zero(method):
+    """Timestamps, say: products lose their digits unless such columns are centred first."""
+    rng = np.random.default_rng(0)
+    time = 1.7e9 + 100 * rng.random(300)
+    y = (time > time.mean()).astype(int)
+    X = np.column_stack([time, -time + 100 * rng.random(300), rng.standard_normal((300, 3))])
+    dense = method(3).fit(X, y)
+    sparse = method(3).fit(sp.csr_array(X), y)
+    assert sparse.indices_.tolist() == dense.indices_.tolist()
+    assert dense.indices_[0] == 0
+
+
+def test_a_loss_too_heavy_to_train_ends_and_says_so():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60, 50))
+    y = X[:, 0] + X[:, 1] > 0
+    with pytest.warns(ConvergenceWarning, match=r"stopped at a relative duality gap .* lower C"):
+        selector = FGM(6, C=1e10).fit(X, y)
+    assert len(set(selector.indices_.tolist())) == 6
+    light = FGM(6, C=1e-10).fit(X, y)
+    rho = np.abs([np.corrcoef(x, y)[0, 1] for x in X.T])
+    assert light.indices_.tolist() == np.argsort(-rho)[:6].tolist()  # nothing else counts
+
+
+def test_gdm_sees_past_any_number_of_copies():
+    rng = np.random.default_rng(0)
+    s = rng.standard_normal(200)
+    X = np.hstack(
+        [s[:, None] + 0.2 * rng.standard_normal((200, 1500)), rng.standard_normal((200, 30))]
+    )
+    selector = GDM(5, B=1, C=1e-3).fit(X, s > 0)
+    assert len(selector.indices_) == 5 and (np.sort(selector.indices_)[1:] >= 1500).all()
+    assert GDM(3, delta=1.0).fit(np.hstack([X[:, :2], X]), s > 0).groups_ is not None

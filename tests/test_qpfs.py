@@ -124,7 +124,7 @@ def test_nystrom_from_all_columns_is_exact(data):
 
 def test_too_many_columns_are_refused_with_the_cost():
     X = sp.random_array((50, 40_000), density=0.05, format="csc", rng=0)
-    with pytest.raises(ValueError, match=r"similarities, 1\d GB .* pass nystrom=0\.1 or less"):
+    with pytest.raises(ValueError, match=r"similarities, \d\.\d GB .* pass nystrom=0\.1 or less"):
         QPFS().fit(X, np.arange(50) % 2)
     assert len(QPFS(5, nystrom=0.1).fit(X[:, :5000], np.arange(50) % 2).indices_) == 5
 
@@ -137,3 +137,16 @@ def test_columns_with_one_state_come_last():
     selector = QPFS(discretize="nonzero").fit(X, y)
     assert selector.scores_[0] == 0 and selector.indices_[0] == 2
     assert QPFS(5, discretize="nonzero").fit(X, y).indices_[-1] == 0
+
+
+@pytest.mark.parametrize("similarity", ["mi", "correlation"])
+@pytest.mark.filterwarnings("ignore:the similarities are not positive")
+def test_copies_change_nothing(similarity):
+    X = np.random.default_rng(27).standard_normal((15, 10))
+    y = np.arange(15) % 2
+    alone = QPFS(similarity=similarity).fit(X, y)
+    copied = QPFS(similarity=similarity).fit(np.hstack([X, -2 * X[:, :3] + 1]), y)
+    np.testing.assert_allclose(copied.scores_[:10], alone.scores_, atol=1e-8)
+    assert copied.shift_ == pytest.approx(alone.shift_) and (copied.scores_[10:] == 0).all()
+    everything = QPFS(13, similarity=similarity).fit(np.hstack([X, X[:, :3]]), y)
+    assert everything.indices_[-3:].tolist() == [10, 11, 12]

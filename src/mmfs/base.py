@@ -2,8 +2,9 @@
 
 import sys
 import warnings
+from abc import abstractmethod
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -50,6 +51,33 @@ class Selector(SelectorMixin, BaseEstimator):
     verbose: int
     indices_: Array
     n_features_in_: int
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Select features. If that fails, for whatever reason, the selector is what it was before.
+
+        Parameters
+        ----------
+        X : array, DataFrame or sparse matrix of shape (n_instances, n_features)
+            The data.
+        y : array of shape (n_instances,) or, for some methods, (n_instances, n_outputs)
+            Class labels of any type, or real values.
+
+        Returns
+        -------
+        self
+        """
+        before = dict(self.__dict__)
+        try:
+            self._fit(X, y)
+        except BaseException:
+            self.__dict__.clear()
+            self.__dict__.update(before)
+            raise
+        return self
+
+    @abstractmethod
+    def _fit(self, X: Any, y: Any) -> None:
+        """Set `indices_`, and whatever else is to be known of the fit."""
 
     def _read(self, X: Any, y: Any, task: str, center: bool = True) -> Data:
         X, y = read_input(self, X, y, needs_y=True)

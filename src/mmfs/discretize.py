@@ -63,7 +63,8 @@ class States:
     def shared(self, J: Array) -> Array:
         """I(column; column j) in nats of every column with each of J: N x len(J)."""
         out = np.empty((self.columns.shape[1], len(J)))
-        width = max(1, min(32, COUNTS // (len(out) * self.n_states**2)))
+        size = self.n_states * max(len(out) * self.n_states, self.columns.shape[0])
+        width = max(1, min(32, COUNTS // size))
         for start in range(0, len(J), width):
             part = slice(start, start + width)
             out[:, part] = self.information(self.of(J[part]), self.n_states)

@@ -45,7 +45,7 @@ def encode_target(y: Array, task: str = "auto") -> Target:
     """Classes become indicators, real outputs themselves; both centred and orthonormal.
 
     "auto": text and booleans are classes, and so are whole numbers, if there are at most 50 of
-    them and at least twice as many instances.
+    them and at least twice as many instances. "classes": for a method that knows nothing else.
     """
     y = np.asarray(y)
     if y.dtype.kind == "O" and all(isinstance(label, Real) for label in y.flat):
@@ -54,7 +54,12 @@ def encode_target(y: Array, task: str = "auto") -> Target:
         y = y[:, 0]
     if task == "auto":
         task = "classification" if y.ndim == 1 and _looks_like_classes(y) else "regression"
-    if task == "classification":
+    if task == "classes" and (y.ndim == 2 or (y.dtype.kind == "f" and (y != np.rint(y)).any())):
+        raise ValueError(
+            "this method is for one column of classes, but y holds quantities; cut them into "
+            "classes, or use a method for quantities such as MMFS."
+        )
+    if task in ("classification", "classes"):
         return _classes(y)
     if y.dtype.kind not in "biuf":
         what = "several columns" if y.ndim == 2 else "task='regression'"
@@ -88,7 +93,7 @@ def _classes(y: Array) -> Target:
         )
     if len(classes) == len(y) > 2:
         raise ValueError(
-            "y has another label in every row; pass classes, or numbers and task='regression'."
+            "y has another label in every row; pass classes that have more than one each."
         )
     # Indicators scaled to unit norm are orthonormal; what is orthogonal to the constant is kept.
     constant = np.sqrt(sizes / len(y))

@@ -1,6 +1,6 @@
 """MMFS: validate -> columns -> relevance -> problem -> solve -> rank."""
 
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -201,20 +201,7 @@ class MMFS(Selector):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Select features.
-
-        Parameters
-        ----------
-        X : array, DataFrame or sparse matrix of shape (n_instances, n_features)
-            The data; with kernel="precomputed" the similarities (n_features, n_features).
-        y : array of shape (n_instances,) or (n_instances, n_outputs)
-            Class labels of any type, or real values. Not used with kernel="precomputed".
-
-        Returns
-        -------
-        self
-        """
+    def _fit(self, X: Any, y: Any) -> None:
         check_parameters(self)
         self._check_combinations()
         rng = check_random_state(self.random_state)
@@ -240,7 +227,6 @@ class MMFS(Selector):
         self.n_duplicate_ = int((usable & ~eligible).sum())
         own = solution.n_iter if self.solver == "dcd" else 0
         self.n_passes_ = own + (1 if precomputed else similarity.columns.n_passes)
-        return self
 
     def _check_combinations(self) -> None:
         if self.formulation == "constrained" and not is_name(self.gamma, "auto"):

@@ -58,6 +58,7 @@ COUNT = Rule(
 )
 WHOLE = Rule(lambda v: is_int(v) and v >= 1, "a whole number >= 1")
 POSITIVE = Rule(lambda v: is_real(v) and 0 < v < np.inf, "a positive number")
+LOSS_WEIGHT = Rule(lambda v: is_real(v) and 1e-10 <= v <= 1e10, "a number from 1e-10 to 1e10")
 FLAG = Rule(lambda v: isinstance(v, bool | np.bool_), "True or False")
 TASK = one_of("auto", "classification", "regression")
 RELEVANCE = Rule(

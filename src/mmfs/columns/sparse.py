@@ -176,8 +176,8 @@ class SparseBlock:
         weights = weights * self.inverse[:, None]
         return self.X @ weights - self.mean @ weights
 
-    def operator(self) -> "SparseOperator":
-        return SparseOperator(self)
+    def operator(self) -> Any:
+        return self.dense() if self._offset() else SparseOperator(self)
 
     def dense(self) -> Array:
         return (self.X.toarray() - self.mean) * self.inverse

@@ -1,6 +1,6 @@
 """What the methods of comparison share beyond being selectors."""
 
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -47,13 +47,12 @@ class Comparator(Selector):
             )
         return states, info
 
-    def _keep(self, data: Data, indices: Array, scores: Array) -> Self:
+    def _keep(self, data: Data, indices: Array, scores: Array) -> None:
         """Remember the ranking. Scores of constant columns are NaN, whatever they were."""
         scores = np.where(data.usable, scores, np.nan)
         self.indices_ = indices
         self._scores = scores if len(scores) <= KEPT_COLUMNS else scores[indices]
         self.n_passes_ = data.columns.n_passes
-        return self
 
     @property
     def scores_(self) -> Array:
@@ -63,3 +62,9 @@ class Comparator(Selector):
         scores = np.full(self.n_features_in_, np.nan)
         scores[self.indices_] = self._scores
         return scores
+
+
+def rounded(values: Array) -> Array:
+    """Without the digits that are rounding error, beside the largest value."""
+    largest = values.max()
+    return np.round(values / largest, DIGITS) * largest if largest > 0 else values

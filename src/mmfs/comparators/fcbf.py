@@ -1,6 +1,6 @@
 """FCBF: a feature goes if a more relevant one tells as much about it as it tells of the target."""
 
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -81,8 +81,7 @@ class FCBF(Comparator):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Keep the columns of X that are predominant for y."""
+    def _fit(self, X: Any, y: Any) -> None:
         data, k = self._prepare(X, y, task=self.task)
         states, info = self._states(data)
         su = uncertainty(info, states.entropy, entropy_of(data.target.labels))
@@ -97,10 +96,10 @@ class FCBF(Comparator):
         kept = self._predominant(states, su, order, k)
         if k is not None and len(kept) < k:
             self._warn(
-                f"FCBF keeps {len(kept)} features, not the {k} asked for: all others are "
-                "redundant to them."
+                f"FCBF keeps {len(kept)} features, not the {k} asked for: all others are below "
+                f"delta={self.delta_:g} or redundant to them."
             )
-        return self._keep(data, kept, su)
+        self._keep(data, kept, su)
 
     def _least(self, descending: Array) -> float:
         if not isinstance(self.delta, str):

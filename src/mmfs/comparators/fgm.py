@@ -1,15 +1,15 @@
 """FGM and GDM: groups of features found by cutting planes for a linear SVM."""
 
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from mmfs.base import Data
-from mmfs.comparators.base import DIGITS, Comparator
+from mmfs.comparators.base import Comparator, rounded
 from mmfs.comparators.groups import GroupSVM, bound
 from mmfs.solvers.solution import in_order
-from mmfs.validation import COUNT, FLAG, POSITIVE, WHOLE, Rule, is_real
+from mmfs.validation import COUNT, FLAG, LOSS_WEIGHT, WHOLE, Rule, is_real
 
 Array = np.ndarray
 
@@ -80,7 +80,7 @@ class FGM(Comparator):
     _rules: ClassVar = {
         "n_features_to_select": COUNT,
         "B": WHOLE,
-        "C": POSITIVE,
+        "C": LOSS_WEIGHT,
         "max_rounds": Rule(lambda v: v is None or WHOLE.holds(v), f"None or {WHOLE.wanted}"),
         "center": FLAG,
     }
@@ -104,14 +104,12 @@ class FGM(Comparator):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Find groups of columns of X that separate the classes in y."""
-        data, k = self._prepare(X, y, task="classification", center=self.center)
+    def _fit(self, X: Any, y: Any) -> None:
+        data, k = self._prepare(X, y, task="classes", center=self.center)
         svm = GroupSVM(data.columns, _signs(data.target.labels, data.target.n_labels), self.C)
         previous, largest_gap = np.inf, 0.0
         while True:
-            strength = np.where(data.usable, svm.strength(), -np.inf)
-            strength = np.round(strength / strength.max(), DIGITS) * strength.max()
+            strength = rounded(np.where(data.usable, svm.strength(), -np.inf))
             worst = in_order(-strength, self.B)
             self.gap_ = 1 - bound(svm.alpha, self.C, strength[worst].sum()) / svm.objective
             self._say(
@@ -135,7 +133,7 @@ class FGM(Comparator):
         scores[svm.found] = svm.lengths()
         self.n_iter_ = len(svm.groups)
         self.objective_ = svm.objective
-        return self._keep(data, self._ranked(svm, strength, k), scores)
+        self._keep(data, self._ranked(svm, strength, k), scores)
 
     def _done(self, svm: GroupSVM, k: int | None, previous: float) -> bool:
         rounds = len(svm.groups)
@@ -218,16 +216,14 @@ class GDM(FGM):
         )
         self.delta = delta
 
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Find weakly correlated columns of X that separate the classes in y."""
-        super().fit(X, y)
+    def _fit(self, X: Any, y: Any) -> None:
+        super()._fit(X, y)
         self.groups_ = {}
         for s in self.indices_.tolist():
             own = np.flatnonzero((self._support == s) & (self._rho >= self.delta - ROUNDING))
             own = own[own != s]
             self.groups_[s] = own[np.argsort(-self._rho[own], kind="stable")]
         del self._support, self._rho
-        return self
 
     def _group(self, data: Data, svm: GroupSVM, strength: Array, worst: Array) -> Array:
         """The B strongest columns that are weakly correlated with each other and with `found`."""
@@ -250,11 +246,12 @@ class GDM(FGM):
 
     def _ranked(self, svm: GroupSVM, strength: Array, k: int | None) -> Array:
         if k is not None and len(svm.found) < k:
-            remedy = "max_rounds" if len(svm.groups) == self.max_rounds else "delta"
-            self._warn(
-                f"GDM found {len(svm.found)} features, not the {k} asked for, with correlations "
-                f"below delta={self.delta:g}; raise {remedy}."
+            why = (
+                f"max_rounds={self.max_rounds} are over"
+                if len(svm.groups) == self.max_rounds
+                else f"every other column is correlated with one of them by {self.delta:g} or more"
             )
+            self._warn(f"GDM found {len(svm.found)} features, not the {k} asked for: {why}.")
         return svm.found[:k]
 
 

@@ -19,8 +19,9 @@ from mmfs.columns import Columns
 
 Array = np.ndarray
 
-# Relative duality gap at which to stop, how often it is looked at, and the most steps.
-GAP, LOOK, STEPS = 1e-4, 10, 5000
+# Relative duality gap at which to stop, how often it is looked at, the most steps, and how often
+# one of them may be halved.
+GAP, LOOK, STEPS, HALVINGS = 1e-4, 10, 5000, 100
 
 
 class GroupSVM:
@@ -91,11 +92,11 @@ def train(A: Any, Y: Array, groups: list[Array], C: float, start: list[Array]) -
 
     W = np.concatenate(start)
     Z = predict(W)
-    W_ahead, Z_ahead, t, L = W, Z, 1.0, 1.0
+    W_ahead, Z_ahead, t, L, stuck = W, Z, 1.0, 1.0, False
     for step in range(1, STEPS + 1):
         force = pull(Z_ahead)
         base, L = loss(Y, Z_ahead, C), 0.8 * L
-        while True:  # the step is short enough when the quadratic model is an upper bound
+        for _ in range(HALVINGS):  # a step is short enough if the quadratic model is no less
             W_new = shrink(W_ahead + force / L, firsts, L)
             Z_new = predict(W_new)
             move = W_new - W_ahead
@@ -103,18 +104,20 @@ def train(A: Any, Y: Array, groups: list[Array], C: float, start: list[Array]) -
             if loss(Y, Z_new, C) <= model + 1e-12 * abs(base):
                 break
             L *= 2
+        else:  # rounding errors hide any progress
+            W_new, Z_new, stuck = W, Z, True
         if np.sum((W_ahead - W_new) * (W_new - W)) > 0:  # momentum points uphill: drop it
             t = 1.0
         t_new = (1 + np.sqrt(1 + 4 * t * t)) / 2
         W_ahead = W_new + (t - 1) / t_new * (W_new - W)
         Z_ahead = Z_new + (t - 1) / t_new * (Z_new - Z)
         W, Z, t = W_new, Z_new, t_new
-        if step % LOOK == 0 or step == STEPS:
+        if step % LOOK == 0 or step == STEPS or stuck:
             objective = loss(Y, Z, C) + norms(W, firsts).sum() ** 2 / 2
             alpha = C * np.maximum(1 - Y * Z, 0)
             strongest = (norms(pull(Z), firsts) ** 2).max()
             gap = (objective - bound(alpha, C, strongest)) / objective
-            if gap <= GAP:
+            if gap <= GAP or stuck:
                 break
     return Trained(np.split(W, ends), objective, alpha, gap)
 

@@ -1,7 +1,7 @@
 """QPFS: relevance and redundancy in one quadratic programme over weights that sum to one."""
 
 from collections.abc import Callable
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.linalg import LinAlgError, cholesky, eigvalsh
@@ -27,7 +27,7 @@ CHUNK = 64
 # Eigenvalues below this fraction of the largest are rounding errors.
 ROUNDING = 1e-8
 
-Similarity = Callable[[Array], Array]
+Measure = Callable[[Array], Array]  # similarities of all columns with some
 
 
 class QPFS(Comparator):
@@ -50,7 +50,7 @@ class QPFS(Comparator):
         absolute correlations, for classes averaged over their indicators by class size.
     theta : float or "auto", default="auto"
         Weight of relevance in (0, 1). "auto" makes both terms equally large on average:
-        mean(Q) / (mean(Q) + mean(r)), over columns that are not constant.
+        mean(Q) / (mean(Q) + mean(r)).
     nystrom : float or None, default=None
         Approximate Q from this fraction of its columns, chosen at random.
     discretize : {"three_states", "equal_frequency", "mdl", "nonzero"}, default="three_states"
@@ -88,7 +88,8 @@ class QPFS(Comparator):
     Notes
     -----
     Of columns that are equal (also in another unit, or mirrored) the first stands for all; the
-    others rank last, and so do columns with only one state.
+    others rank last, and so do columns with only one state. Neither counts in the means of
+    theta="auto": copies change nothing.
     """
 
     _rules: ClassVar = {
@@ -131,44 +132,47 @@ class QPFS(Comparator):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Weigh the columns of X for y."""
+    def _fit(self, X: Any, y: Any) -> None:
         data, k = self._prepare(X, y, task=self.task)
         rng = check_random_state(self.random_state)
-        usable = np.flatnonzero(data.usable)
-        n_landmarks = self._affordable(len(usable))
         measure = self._information if self.similarity == "mi" else self._correlation
-        similarity_with, relevance = measure(data)
-        if self.nystrom is None:
-            Q = self._similarities(similarity_with, usable, usable)
-            diagonal, mean = np.diagonal(Q).copy(), float(Q.mean())
-            self.shift_ = self._make_positive(Q)
-            similarity: Precomputed | FeatureMap = Precomputed(Q)
-        else:
-            landmarks = np.sort(rng.choice(len(usable), n_landmarks, replace=False))
-            L = nystrom_map(
-                self._similarities(similarity_with, usable, usable[landmarks]), landmarks
-            )
-            diagonal = np.einsum("ij,ij->i", L, L)
-            mean = float(np.sum(L.sum(axis=0) ** 2)) / len(L) ** 2
-            self.shift_ = 0.0
-            similarity = FeatureMap(L)
-        r = relevance[usable]
+        similarity_with, relevance, varies = measure(data)
+        # Copies are one feature, and a column with one state is as good as constant.
+        distinct = data.usable & ~data.repeated(relevance, mirrors=True)
+        distinct &= varies if varies.any() else True
+        columns = np.flatnonzero(distinct)
+        Q, mean = self._similarity(similarity_with, columns, rng)
+        r = relevance[columns]
         self.theta_ = self._balance(mean, float(r.mean()))
-        last = data.repeated(relevance, mirrors=True)[usable]
-        if diagonal.any():
-            last |= diagonal <= 0
-        r = np.where(last, -np.inf, self.theta_ / (1 - self.theta_) * r)
+        r = self.theta_ / (1 - self.theta_) * r
         solution = solve(
-            Problem(similarity, r, np.inf),
+            Problem(Q, r, np.inf),
             UnitSum(float(r.max()), np.inf),
             tol=self.tol,
             rng=np.random.default_rng(rng.randint(2**31)),
         )
         self.gap_ = solution.verdict.relative_gap
         weights = np.zeros(len(relevance))
-        weights[usable[solution.J]] = solution.alpha
-        return self._keep(data, usable[solution.ranked(k, last)], weights)
+        weights[columns[solution.J]] = solution.alpha
+        indices = columns[solution.ranked(k, np.zeros(len(columns), dtype=bool))]
+        if k is not None:
+            indices = np.append(indices, np.flatnonzero(data.usable & ~distinct))[:k]
+        self._keep(data, indices, weights)
+
+    def _similarity(
+        self, similarity_with: Measure, columns: Array, rng: np.random.RandomState
+    ) -> tuple[Precomputed | FeatureMap, float]:
+        """Q, exact or approximate, positive semi-definite; and the mean of what it was before."""
+        n_landmarks = self._affordable(len(columns))
+        self.shift_ = 0.0
+        if self.nystrom is None:
+            Q = self._measured(similarity_with, columns, columns)
+            mean = float(Q.mean())
+            self.shift_ = self._make_positive(Q)
+            return Precomputed(Q), mean
+        landmarks = np.sort(rng.choice(len(columns), n_landmarks, replace=False))
+        L = nystrom_map(self._measured(similarity_with, columns, columns[landmarks]), landmarks)
+        return FeatureMap(L), float(np.sum(L.sum(axis=0) ** 2)) / len(L) ** 2
 
     def _balance(self, similarity: float, relevance: float) -> float:
         if not isinstance(self.theta, str):
@@ -183,13 +187,13 @@ class QPFS(Comparator):
         if n * wide > LIMIT:
             rate = 10.0 ** np.floor(np.log10(LIMIT / n**2))
             raise ValueError(
-                f"QPFS would need {n:,} x {wide:,} similarities, {8 * n * wide / 1e9:,.0f} GB (the "
+                f"QPFS would need {n:,} x {wide:,} similarities, {8 * n * wide / 1e9:,.1f} GB (the "
                 f"limit is {8 * LIMIT / 1e9:.1f}); pass nystrom={rate:g} or less, select columns "
                 "with MaxRel first, or use MMFS."
             )
         return wide
 
-    def _similarities(self, similarity_with: Similarity, rows: Array, columns: Array) -> Array:
+    def _measured(self, similarity_with: Measure, rows: Array, columns: Array) -> Array:
         Q = np.empty((len(rows), len(columns)))
         for start in range(0, len(columns), CHUNK):
             part = slice(start, start + CHUNK)
@@ -197,23 +201,23 @@ class QPFS(Comparator):
             self._say(f"similarities of {min(start + CHUNK, len(columns)):,} of {len(columns):,}")
         return Q
 
-    def _information(self, data: Data) -> tuple[Similarity, Array]:
+    def _information(self, data: Data) -> tuple[Measure, Array, Array]:
         states, relevance = self._states(data)
-        return states.shared, relevance
+        return states.shared, relevance, states.entropy > 0
 
-    def _correlation(self, data: Data) -> tuple[Similarity, Array]:
+    def _correlation(self, data: Data) -> tuple[Measure, Array, Array]:
         columns, target = data.columns, data.target
 
         def with_columns(J: Array) -> Array:
             return np.abs(columns.project(columns.take(J).dense()))
 
         if target.values is not None or target.several:
-            return with_columns, correlation(data.products)
+            return with_columns, correlation(data.products), data.usable
         indicators = (target.labels[:, None] == np.arange(target.n_labels)).astype(np.float64)
         shares = indicators.mean(axis=0)
         indicators -= shares
         indicators /= np.linalg.norm(indicators, axis=0)
-        return with_columns, np.abs(columns.project(indicators)) @ shares
+        return with_columns, np.abs(columns.project(indicators)) @ shares, data.usable
 
     def _make_positive(self, Q: Array) -> float:
         """Add to the diagonal, in place, what Q lacks to be positive semi-definite."""

@@ -1,7 +1,7 @@
 """MaxRel and mRMR: relevance alone, and relevance against redundancy one feature at a time."""
 
 from collections.abc import Callable
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -65,8 +65,7 @@ class MaxRel(Comparator):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Select the most relevant columns of X for y."""
+    def _fit(self, X: Any, y: Any) -> None:
         data, k = self._prepare(X, y, unasked=UNASKED, task=self.task)
         assert k is not None
         r = relevance_of(
@@ -80,7 +79,7 @@ class MaxRel(Comparator):
             n_jobs=self.n_jobs,
         )
         ranked = np.where(data.usable, -np.round(r, DIGITS), np.inf)
-        return self._keep(data, in_order(ranked, k), r)
+        self._keep(data, in_order(ranked, k), r)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -149,8 +148,7 @@ class MRMR(Comparator):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Select columns of X for y, one after the other."""
+    def _fit(self, X: Any, y: Any) -> None:
         data, k = self._prepare(X, y, unasked=UNASKED, task=self.task)
         measures = self._information if self.criterion.startswith("MI") else self._correlation
         relevance, redundancy_with = measures(data)
@@ -168,8 +166,9 @@ class MRMR(Comparator):
             taken.append(j)
             self._say(f"{len(taken)} of {k} features")
             if len(taken) == k:
-                return self._keep(data, np.array(taken), scores)
+                break
             redundancy += redundancy_with(j)
+        self._keep(data, np.array(taken), scores)
 
     def _criterion(self, relevance: Array, redundancy: Array, n_taken: int) -> Array:
         if n_taken == 0:

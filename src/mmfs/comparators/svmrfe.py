@@ -1,7 +1,7 @@
 """SVM-RFE: train a linear SVM, drop the columns with the smallest weights, repeat."""
 
 import warnings
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -9,8 +9,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
 
 from mmfs.base import Data
-from mmfs.comparators.base import DIGITS, UNASKED, Comparator
-from mmfs.validation import COUNT, POSITIVE, Rule, is_int, is_real
+from mmfs.comparators.base import UNASKED, Comparator, rounded
+from mmfs.validation import COUNT, LOSS_WEIGHT, POSITIVE, Rule, is_int, is_real
 
 Array = np.ndarray
 
@@ -67,7 +67,7 @@ class SVMRFE(Comparator):
             lambda v: (is_int(v) and v >= 1) or (not is_int(v) and is_real(v) and 0 < v < 1),
             "a whole number of at least 1 or a fraction in (0, 1)",
         ),
-        "C": POSITIVE,
+        "C": LOSS_WEIGHT,
         "tol": POSITIVE,
     }
 
@@ -90,9 +90,8 @@ class SVMRFE(Comparator):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Drop columns of X until those that best separate the classes in y are left."""
-        data, k = self._prepare(X, y, unasked=UNASKED, task="classification")
+    def _fit(self, X: Any, y: Any) -> None:
+        data, k = self._prepare(X, y, unasked=UNASKED, task="classes")
         assert k is not None
         n_rows, n_columns = data.X.shape
         scores = np.full(n_columns, np.nan)
@@ -121,7 +120,7 @@ class SVMRFE(Comparator):
                 "rounds; raise tol or lower C.",
                 ConvergenceWarning,
             )
-        return self._keep(data, np.concatenate(dropped)[::-1][:k], scores)
+        self._keep(data, np.concatenate(dropped)[::-1][:k], scores)
 
     def _weights(self, Z: Any, labels: Array, dual: bool) -> tuple[Array, bool]:
         """Squared weights of an SVM, summed over classes, and whether it was trained to the end."""
@@ -129,8 +128,7 @@ class SVMRFE(Comparator):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
             svm.fit(Z, labels)
-        weights = np.einsum("cj,cj->j", svm.coef_, svm.coef_)
-        weights = np.round(weights / weights.max(), DIGITS) * weights.max()
+        weights = rounded(np.einsum("cj,cj->j", svm.coef_, svm.coef_))
         return weights, int(np.max(svm.n_iter_)) < svm.max_iter
 
     def _next(self, n_left: int, k: int) -> int:
