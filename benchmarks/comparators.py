@@ -70,7 +70,7 @@ def accuracy(folder: Path) -> None:
     with np.load(folder / "mnist_3v8.npz") as data:
         X, y, train = data["X"], data["y"], data["split"] == 0
     Z = StandardScaler().fit(X[train]).transform(X)
-    print(f"{'':54s}{'seconds':>8s}{'K=10':>7s}{'20':>7s}{'50':>7s}{'100':>7s}{'best':>10s}  paper")
+    print(f"{'':66s}{'seconds':>8s}{'K=10':>7s}{'20':>7s}{'50':>7s}{'100':>7s}{'best':>10s}  paper")
     for selector in ACCURACY:
         start = time.perf_counter()
         J = selector.fit(Z[train], y[train]).indices_
@@ -80,7 +80,7 @@ def accuracy(folder: Path) -> None:
         best = max(score, key=lambda k: score[k])
         paper = PAPER.get(type(selector).__name__, "")
         print(
-            f"{name(selector):54s}{seconds:8.2f}{fixed}{score[best]:7.2f}@{best:<3d} {paper}",
+            f"{name(selector):66s}{seconds:8.2f}{fixed}{score[best]:7.2f}@{best:<3d} {paper}",
             flush=True,
         )
 
@@ -91,12 +91,12 @@ def of(J: np.ndarray, Z: np.ndarray, y: np.ndarray, train: np.ndarray) -> float:
 
 
 def scale(folder: Path) -> None:
-    print(f"{'':54s}{'seconds':>8s}{'peak GB':>9s}{'features':>10s}")
+    print(f"{'':66s}{'seconds':>8s}{'peak GB':>9s}{'features':>10s}")
     for i, selector in enumerate(SCALE):
         command = [sys.executable, "-m", "benchmarks.comparators", "one", str(folder), str(i)]
         done = subprocess.run(command, capture_output=True, text=True)
         print(
-            f"{name(selector):54s}{done.stdout.strip() or done.stderr.strip()[-300:]}", flush=True
+            f"{name(selector):66s}{done.stdout.rstrip() or done.stderr.strip()[-300:]}", flush=True
         )
 
 

@@ -31,8 +31,8 @@ class SVMRFE(Comparator):
         At least one; the number asked for is not passed over.
     C : float, default=1.0
         Weight of the SVM's loss.
-    tol : float, default=0.1
-        Tolerance of the SVM; 0.1 is liblinear's own default.
+    tol : float, default=0.01
+        Tolerance of the SVM, as liblinear understands it.
     random_state : int, RandomState instance or None, default=0
         Order of liblinear's coordinate updates.
     n_jobs : int or None, default=None
@@ -77,7 +77,7 @@ class SVMRFE(Comparator):
         *,
         step: int | float = 0.1,
         C: float = 1.0,
-        tol: float = 0.1,
+        tol: float = 0.01,
         random_state: Any = 0,
         n_jobs: int | None = None,
         verbose: int = 0,
