@@ -249,7 +249,7 @@ def test_of_equal_columns_the_first_is_taken(selector):
     for seed in range(5):
         x = np.random.default_rng(seed).standard_normal(40)
         y = (x + 0.5 * rng.standard_normal(40) > 0).astype(int)
-        X = np.outer(x, [*([1.0] * 16), -1, 3, 0.1, *([1.0] * 14)])
+        X = np.outer(x, [*([1.0] * 16), -1, 4, 0.5, *([1.0] * 14)])
         for storage in (np.asarray, np.asfortranarray, sp.csc_array, sp.csr_array):
             first = clone(selector).fit(storage(X), y).indices_
             assert first.tolist() == [0, 1, 2, 3][: len(first)]

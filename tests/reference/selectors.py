@@ -128,7 +128,7 @@ def svm_rfe(X, y, random_state=0):
     Z = (X - centre * X.mean(axis=0)) / X.std(axis=0)
     left, dropped = list(range(X.shape[1])), []
     while left:
-        svm = LinearSVC(tol=0.1, dual=len(y) < len(left), random_state=random_state)
+        svm = LinearSVC(tol=0.01, dual=len(y) < len(left), random_state=random_state)
         w = svm.fit(Z[:, left], y).coef_
         worst = int(np.argmin(np.sum(w**2, axis=0)))
         dropped.append(left.pop(worst))

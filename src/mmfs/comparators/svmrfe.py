@@ -147,8 +147,11 @@ def _scaled(data: Data) -> tuple[Any, Array]:
     filled = 2 * np.asarray((X != 0).sum(axis=0)).ravel() > X.shape[0]
     plain, filled = np.flatnonzero(data.usable & ~filled), np.flatnonzero(data.usable & filled)
     order = np.concatenate([plain, filled])
+    # Rounded: where liblinear stops depends on the last digits, which depend on how X is stored.
     factors = data.columns.inverse[order] * np.sqrt(X.shape[0])
-    centred = data.columns.values(filled) - data.columns.mean[filled]
+    factors = factors.astype(np.float32).astype(np.float64)
+    steps = 2.0**30 * factors[len(plain) :]
+    centred = data.columns.values(filled) - np.rint(data.columns.mean[filled] * steps) / steps
     if not sp.issparse(X):
         Z = np.empty((X.shape[0], len(order)))
         Z[:, : len(plain)] = X[:, plain]
