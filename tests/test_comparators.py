@@ -253,3 +253,11 @@ def test_of_equal_columns_the_first_is_taken(selector):
         for storage in (np.asarray, np.asfortranarray, sp.csc_array, sp.csr_array):
             first = clone(selector).fit(storage(X), y).indices_
             assert first.tolist() == [0, 1, 2, 3][: len(first)]
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_units_do_not_matter(small, method):
+    X, y = small
+    plain = method(5).fit(X, y).indices_.tolist()
+    for scale in (2.0**-300, 2.0**300):
+        assert method(5).fit(scale * X, y).indices_.tolist() == plain

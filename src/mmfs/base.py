@@ -115,9 +115,9 @@ class Selector(SelectorMixin, BaseEstimator):
         Compressed columns stay compressed columns; what else goes in comes out as scikit-learn's
         selectors would have it.
         """
+        check_is_fitted(self)
         if getattr(X, "format", None) != "csc":
             return super().transform(X)
-        check_is_fitted(self)
         X = validate_data(self, X, dtype=None, accept_sparse="csc", reset=False)
         return X[:, np.sort(self.indices_)]
 

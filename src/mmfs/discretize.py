@@ -73,7 +73,6 @@ class States:
     def only(self, J: Array) -> "States":
         """The columns J alone: a copy of them."""
         columns = as_columns(self.columns.X[:, J], n_jobs=self.columns.n_jobs)
-        columns.mean, columns.inverse = self.columns.mean[J], self.columns.inverse[J]
         return States(columns, self.cuts[J], self.folded)
 
     def _count(self, labels: Array, n_labels: int) -> tuple[Array, Array]:

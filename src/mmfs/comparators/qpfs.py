@@ -227,7 +227,7 @@ class QPFS(Comparator):
             cholesky(Q, check_finite=False)
             lowest = 0.0
         except LinAlgError:
-            lowest = float(eigvalsh(Q, subset_by_index=[0, 0], check_finite=False)[0])
+            lowest = min(0.0, float(eigvalsh(Q, subset_by_index=[0, 0], check_finite=False)[0]))
         Q[diagonal] -= noise + lowest
         if lowest:
             self._warn(

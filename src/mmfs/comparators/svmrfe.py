@@ -148,17 +148,18 @@ def _scaled(data: Data) -> tuple[Any, Array]:
     plain, filled = np.flatnonzero(data.usable & ~filled), np.flatnonzero(data.usable & filled)
     order = np.concatenate([plain, filled])
     # Rounded: where liblinear stops depends on the last digits, which depend on how X is stored.
-    factors = data.columns.inverse[order] * np.sqrt(X.shape[0])
-    factors = factors.astype(np.float32).astype(np.float64)
+    mantissa, exponent = np.frexp(data.columns.inverse[order] * np.sqrt(X.shape[0]))
+    factors = np.ldexp(np.rint(mantissa * 2**24), exponent - 24)
     steps = 2.0**30 * factors[len(plain) :]
-    centred = data.columns.values(filled) - np.rint(data.columns.mean[filled] * steps) / steps
+    means = np.rint(data.columns.mean[filled] * steps) / steps
     if not sp.issparse(X):
         Z = np.empty((X.shape[0], len(order)))
-        Z[:, : len(plain)] = X[:, plain]
-        Z[:, len(plain) :] = centred
+        Z[:] = X[:, order]
+        Z[:, len(plain) :] -= means
         Z *= factors
         return Z, order
-    Z = sp.hstack([X[:, plain], sp.csr_array(centred)], format="csr", dtype=np.float64)
+    centred = sp.csr_array(data.columns.values(filled) - means)
+    Z = sp.hstack([X[:, plain], centred], format="csr", dtype=np.float64)
     if Z.nnz > np.iinfo(np.int32).max:
         raise ValueError(
             f"liblinear takes at most 2**31 stored entries, but X has {Z.nnz:,}; select columns "
