@@ -149,7 +149,7 @@ def test_states_are_counted_against_every_labelling(place, n_cuts):
     cuts = np.sort(rng.standard_normal((X.shape[1], n_cuts)), axis=1)
     cuts[0] = cuts[1, :] = X[0, 0]  # a cut on a value: that value is below it
     cuts[2] = np.inf
-    labels = rng.integers(0, 3, (len(X), 2))
+    labels = rng.integers(-1, 3, (len(X), 2))  # -1: left out
     columns = as_columns(PLACES[place](X))
     columns.moments(centred_vectors(len(X)))
     counts = columns.states(cuts, labels, 4, 0, X.shape[1])

@@ -13,7 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from mmfs._compiled import counting
-from mmfs.columns import Columns, as_columns
+from mmfs.columns import Columns, as_columns, label_counts
 
 Array = np.ndarray
 
@@ -50,15 +50,32 @@ class States:
             states += values > cuts
         return np.where(states == 2, 0, states) if self.folded else states
 
-    def information(self, labels: Array, n_labels: int) -> Array:
-        """I(column; labels) in nats, of every column with every column of `labels`."""
-        info, self.entropy = self._count(labels, n_labels)  # the latter comes for free
-        return info
+    @cached_property
+    def totals(self) -> Array:
+        """Rows in each state of every column: N x n_states."""
+        everyone = np.zeros((self.columns.shape[0], 1), dtype=np.int64)
+        return self._counts(everyone, 1, 0, self.columns.shape[1])[:, :, 0, 0]
 
     @cached_property
     def entropy(self) -> Array:
         """H(column) in nats, for every column."""
-        return self._count(np.zeros((self.columns.shape[0], 1), dtype=np.int64), 1)[1]
+        n = self.columns.shape[0]
+        return np.round((self.xlogx[n] - self.xlogx[self.totals].sum(axis=1)) / n, DIGITS)
+
+    def information(self, labels: Array, n_labels: int) -> Array:
+        """I(column; labels) in nats, of every column with every column of `labels`."""
+        n_columns, sizes = self.columns.shape[1], label_counts(labels, n_labels)
+        # Rows with the most frequent label need not be counted: they are what is left.
+        common = sizes.argmax(axis=1)
+        labels = np.where(labels == common, -1, labels)
+        info = np.empty((n_columns, labels.shape[1]))
+        width = max(1, COUNTS // (self.n_states * labels.shape[1] * n_labels))
+        for start in range(0, n_columns, width):
+            stop = min(start + width, n_columns)
+            counts = self._counts(labels, n_labels, start, stop)
+            part = slice(start, stop)
+            counting.information(counts, self.totals[part], sizes, common, self.xlogx, info[part])
+        return np.round(info, DIGITS, out=info)  # the same states in another order tell the same
 
     def shared(self, J: Array) -> Array:
         """I(column; column j) in nats of every column with each of J: N x len(J)."""
@@ -75,19 +92,12 @@ class States:
         columns = as_columns(self.columns.X[:, J], n_jobs=self.columns.n_jobs)
         return States(columns, self.cuts[J], self.folded)
 
-    def _count(self, labels: Array, n_labels: int) -> tuple[Array, Array]:
-        n_columns = self.columns.shape[1]
-        info, entropy = np.empty((n_columns, labels.shape[1])), np.empty(n_columns)
-        width = max(1, COUNTS // (self.n_states * labels.shape[1] * n_labels))
-        for start in range(0, n_columns, width):
-            stop = min(start + width, n_columns)
-            counts = self.columns.states(self.cuts, labels, n_labels, start, stop)
-            if self.folded:
-                counts[:, 0] += counts[:, 2]
-                counts[:, 2] = 0
-            counting.information(counts, self.xlogx, info[start:stop], entropy[start:stop])
-        # The same states in another order must tell the same.
-        return np.round(info, DIGITS, out=info), np.round(entropy, DIGITS, out=entropy)
+    def _counts(self, labels: Array, n_labels: int, start: int, stop: int) -> Array:
+        counts = self.columns.states(self.cuts, labels, n_labels, start, stop)
+        if self.folded:
+            counts[:, 0] += counts[:, 2]
+            counts[:, 2] = 0
+        return counts
 
 
 def xlogx(n: int) -> Array:

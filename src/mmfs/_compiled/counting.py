@@ -41,6 +41,8 @@ def csc_states(indptr, indices, data, cuts, labels, sizes, start, stop, first, c
 def csr_states(indptr, indices, data, cuts, labels, start, stop, first, counts):
     """The same from rows start..stop, for counts that were `all_absent`."""
     for i in range(start, stop):
+        if labels[i].max() < 0:
+            continue
         for k in range(indptr[i], indptr[i + 1]):
             j = indices[k]
             if first <= j < first + len(counts):
@@ -50,42 +52,40 @@ def csr_states(indptr, indices, data, cuts, labels, start, stop, first, counts):
 
 @njit(cache=True, nogil=True)
 def _move(counts, j, absent, state, labels, i):
-    """Row i out of the state that zeros are in."""
+    """Row i out of the state that zeros are in, for the labels it has."""
     if state != absent:
         for c in range(labels.shape[1]):
-            counts[j, absent, c, labels[i, c]] -= 1
-            counts[j, state, c, labels[i, c]] += 1
+            label = labels[i, c]
+            if label >= 0:
+                counts[j, absent, c, label] -= 1
+                counts[j, state, c, label] += 1
 
 
 @njit(cache=True, nogil=True)
-def information(counts, xlogx, info, entropy):
-    """info[j, c] = I(column j; labels c) and entropy[j] = H(column j) in nats.
+def information(counts, totals, sizes, common, xlogx, info):
+    """info[j, c] = I(column j; labelling c) in nats.
 
-    `xlogx[n]` = n log n. Sums of them make up every entropy, so no logarithm is taken here.
+    counts[j, state, c, label] leave out the label common[c]; totals[j, state] and sizes[c, label]
+    count all rows. `xlogx[n]` = n log n makes up every entropy, so no logarithm is taken here.
     """
     n_columns, n_states, n_labellings, n_labels = counts.shape
-    sizes = np.zeros(n_labels, dtype=np.int64)
     n_rows = len(xlogx) - 1
-    whole = xlogx[n_rows]
     for c in range(n_labellings):
-        sizes[:] = 0
-        for state in range(n_states):
-            for label in range(n_labels):
-                sizes[label] += counts[0, state, c, label]
         labelled = 0.0
         for label in range(n_labels):
-            labelled += xlogx[sizes[label]]
+            labelled += xlogx[sizes[c, label]]
         for j in range(n_columns):
             joint, alone = 0.0, 0.0
             for state in range(n_states):
-                total = 0
+                rest = totals[j, state]
+                alone += xlogx[rest]
                 for label in range(n_labels):
-                    n = counts[j, state, c, label]
-                    total += n
-                    joint += xlogx[n]
-                alone += xlogx[total]
-            entropy[j] = (whole - alone) / n_rows
-            info[j, c] = max(0.0, ((joint - alone) - (labelled - whole)) / n_rows)
+                    if label != common[c]:
+                        n = counts[j, state, c, label]
+                        rest -= n
+                        joint += xlogx[n]
+                joint += xlogx[rest]
+            info[j, c] = max(0.0, ((joint - alone) - (labelled - xlogx[n_rows])) / n_rows)
 
 
 @njit(cache=True, nogil=True)

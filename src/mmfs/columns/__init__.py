@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from mmfs.columns.base import Block, Columns
+from mmfs.columns.base import Block, Columns, label_counts
 from mmfs.columns.dense import DenseColumns
 from mmfs.columns.sparse import CscColumns, CsrColumns, SparseColumns
 
-__all__ = ["Block", "Columns", "DenseColumns", "SparseColumns", "as_columns"]
+__all__ = ["Block", "Columns", "DenseColumns", "SparseColumns", "as_columns", "label_counts"]
 
 
 def as_columns(X: Any, *, center: bool = True, n_jobs: int | None = None) -> Columns:

@@ -73,7 +73,7 @@ class Columns(ABC):
 
         For columns start..stop, the first of which is j = 0. The state of a value is the number
         of its column's cuts (a row of `cuts`) below it; `labels` (M x L) holds several
-        labellings, each of whole numbers below n_labels.
+        labellings, each of whole numbers below n_labels, or -1 for rows that are left out.
         """
 
     def values(self, J: Array) -> Array:
@@ -87,3 +87,8 @@ class Columns(ABC):
             return [work(*task) for task in tasks]
         threads = Parallel(n_jobs=self.n_jobs, prefer="threads")
         return threads(delayed(work)(*task) for task in tasks)
+
+
+def label_counts(labels: Array, n_labels: int) -> Array:
+    """counts[c, label]: rows with that label in labelling c; -1 is no label."""
+    return np.array([np.bincount(column + 1, minlength=n_labels + 1)[1:] for column in labels.T])

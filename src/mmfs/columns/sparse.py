@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from scipy.sparse.linalg import LinearOperator
 
 from mmfs._compiled import counting, passes
-from mmfs.columns.base import Array, Columns
+from mmfs.columns.base import Array, Columns, label_counts
 
 # Entries a compiled loop reads between two chances to be interrupted, and a thread's share.
 PORTION = 1 << 22
@@ -97,7 +97,7 @@ class CscColumns(SparseColumns):
 
     def states(self, cuts: Array, labels: Array, n_labels: int, start: int, stop: int) -> Array:
         self.n_passes += start == 0
-        sizes = _sizes(labels, n_labels)
+        sizes = label_counts(labels, n_labels)
         counts = np.empty((stop - start, cuts.shape[1] + 1, *sizes.shape), dtype=np.int32)
 
         def work(a: int, b: int) -> None:
@@ -139,17 +139,12 @@ class CsrColumns(SparseColumns):
 
     def states(self, cuts: Array, labels: Array, n_labels: int, start: int, stop: int) -> Array:
         self.n_passes += 1
-        sizes = _sizes(labels, n_labels)
+        sizes = label_counts(labels, n_labels)
         counts = np.empty((stop - start, cuts.shape[1] + 1, *sizes.shape), dtype=np.int32)
         counting.all_absent(cuts, sizes, start, stop, start, counts)
         for a, b in self._portions():
             counting.csr_states(*self.arrays, cuts, labels, a, b, start, counts)
         return counts
-
-
-def _sizes(labels: Array, n_labels: int) -> Array:
-    """sizes[c, label]: rows with that label in labelling c."""
-    return np.array([np.bincount(column, minlength=n_labels) for column in labels.T])
 
 
 class SparseBlock:

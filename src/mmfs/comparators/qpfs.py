@@ -234,7 +234,7 @@ class QPFS(Comparator):
                 f"the similarities are not positive semi-definite (lowest eigenvalue "
                 f"{lowest:.2g}); {-lowest:.2g} was added to their diagonal, as shift_ says."
             )
-        return -lowest
+        return abs(lowest)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
