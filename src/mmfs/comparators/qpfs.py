@@ -21,8 +21,8 @@ Array = np.ndarray
 # Similarities that are held at once: 1.6 GB, and as much again while they are worked on.
 LIMIT = 200_000_000
 
-# Columns whose similarities are computed at a time.
-CHUNK = 64
+# Similarities that are computed at a time.
+CHUNK = 1 << 24
 
 # Eigenvalues below this fraction of the largest are rounding errors.
 ROUNDING = 1e-8
@@ -195,10 +195,11 @@ class QPFS(Comparator):
 
     def _measured(self, similarity_with: Measure, rows: Array, columns: Array) -> Array:
         Q = np.empty((len(rows), len(columns)))
-        for start in range(0, len(columns), CHUNK):
-            part = slice(start, start + CHUNK)
+        width = max(1, min(64, CHUNK // self.n_features_in_))
+        for start in range(0, len(columns), width):
+            part = slice(start, start + width)
             Q[:, part] = similarity_with(columns[part])[rows]
-            self._say(f"similarities of {min(start + CHUNK, len(columns)):,} of {len(columns):,}")
+            self._say(f"similarities of {min(start + width, len(columns)):,} of {len(columns):,}")
         return Q
 
     def _information(self, data: Data) -> tuple[Measure, Array, Array]:
