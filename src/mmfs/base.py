@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mmfs.columns import Columns, as_columns
 from mmfs.columns.distinct import fingerprint_vectors, repeats
-from mmfs.relevance import Target, encode_target
+from mmfs.relevance import Target, encode_target, relevance_of
 from mmfs.validation import Rule, check_finite, read_input
 
 Array = np.ndarray
@@ -37,6 +37,19 @@ class Data:
     def usable(self) -> Array:
         """Mask of the columns that are not constant."""
         return self.columns.inverse > 0
+
+    def relevance(self, kind: Any, random_state: Any) -> Array:
+        """Of every column, by one of RELEVANCES, an array, or a function of (X, y)."""
+        return relevance_of(
+            kind,
+            self.X,
+            self.y,
+            columns=self.columns,
+            target=self.target,
+            products=self.products,
+            random_state=random_state,
+            n_jobs=self.columns.n_jobs,
+        )
 
     def repeated(self, r: Array, mirrors: bool) -> Array:
         """Mask of the usable columns for which an equal one stands."""

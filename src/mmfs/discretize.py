@@ -25,7 +25,7 @@ FREQUENCY_STATES, MOST_CUTS = 5, 15
 # Entries of X that are looked at column by column at a time; counts that are kept at a time.
 PORTION, COUNTS = 1 << 22, 1 << 26
 
-# Digits of information that are not rounding error.
+# Scores that agree in so many digits are equal: what differs is rounding error.
 DIGITS = 12
 
 
@@ -65,15 +65,22 @@ class States:
     def information(self, labels: Array, n_labels: int) -> Array:
         """I(column; labels) in nats, of every column with every column of `labels`."""
         n_columns, sizes = self.columns.shape[1], label_counts(labels, n_labels)
-        # Rows with the most frequent label need not be counted: they are what is left.
+        # Rows with the most frequent label need not be counted: they are what is left of the
+        # totals. The first time all are, and the totals come of it.
         common = sizes.argmax(axis=1)
-        labels = np.where(labels == common, -1, labels)
+        first_time = "totals" not in vars(self)
+        if first_time:
+            self.totals = np.empty((n_columns, self.n_states), dtype=np.int32)
+        else:
+            labels = np.where(labels == common, -1, labels)
         info = np.empty((n_columns, labels.shape[1]))
         width = max(1, COUNTS // (self.n_states * labels.shape[1] * n_labels))
         for start in range(0, n_columns, width):
             stop = min(start + width, n_columns)
             counts = self._counts(labels, n_labels, start, stop)
             part = slice(start, stop)
+            if first_time:
+                counts[:, :, 0].sum(axis=-1, out=self.totals[part])
             counting.information(counts, self.totals[part], sizes, common, self.xlogx, info[part])
         return np.round(info, DIGITS, out=info)  # the same states in another order tell the same
 
@@ -90,7 +97,9 @@ class States:
     def only(self, J: Array) -> "States":
         """The columns J alone: a copy of them."""
         columns = as_columns(self.columns.X[:, J], n_jobs=self.columns.n_jobs)
-        return States(columns, self.cuts[J], self.folded)
+        states = States(columns, self.cuts[J], self.folded)
+        states.totals = self.totals[J]
+        return states
 
     def _counts(self, labels: Array, n_labels: int, start: int, stop: int) -> Array:
         counts = self.columns.states(self.cuts, labels, n_labels, start, stop)
@@ -124,8 +133,7 @@ def discretize(rule: str, columns: Columns, labels: Array, n_labels: int) -> Sta
     if rule == "three_states":
         return three_states(columns)
     if rule == "nonzero":
-        around_zero = [-np.finfo(float).smallest_subnormal, 0.0]
-        return States(columns, np.tile(around_zero, (columns.shape[1], 1)), folded=True)
+        return nonzero(columns)
     if rule == "equal_frequency":
         return States(columns, _by_frequency(columns.X))
     return States(columns, _by_description_length(columns.X, labels, n_labels))
@@ -137,6 +145,12 @@ def three_states(columns: Columns) -> States:
     np.divide(1.0, columns.inverse, out=deviation, where=columns.inverse > 0)
     deviation *= (1 - 1e-9) / np.sqrt(columns.shape[0])  # a balanced 0/1 column has two states
     return States(columns, np.column_stack([columns.mean - deviation, columns.mean + deviation]))
+
+
+def nonzero(columns: Columns) -> States:
+    """State 1 is zero; states 0 and 2, below and above it, are one."""
+    around_zero = [-np.finfo(float).smallest_subnormal, 0.0]
+    return States(columns, np.tile(around_zero, (columns.shape[1], 1)), folded=True)
 
 
 def equal_frequency(values: Array, n_states: int) -> Array:

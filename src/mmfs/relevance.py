@@ -10,7 +10,7 @@ from scipy.stats import chi2
 from sklearn.feature_selection import mutual_info_classif, mutual_info_regression
 
 from mmfs.columns import Columns
-from mmfs.discretize import equal_frequency, three_states
+from mmfs.discretize import DIGITS, equal_frequency, three_states
 
 Array = np.ndarray
 
@@ -156,7 +156,7 @@ def correlation(products: Array) -> Array:
     `products` = F'Y. For two classes the correlation ratio is |correlation|.
     """
     r = np.minimum(np.sqrt(np.einsum("jc,jc->j", products, products)), 1.0)
-    return np.round(r, 12)  # copies are as relevant as each other: no ties by rounding error
+    return np.round(r, DIGITS)  # copies are as relevant as each other: no ties by rounding error
 
 
 def binned_mutual_info(columns: Columns, target: Target) -> Array:

@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 from mmfs.base import KEPT_COLUMNS, Selector
 from mmfs.kernels import KERNELS, Precomputed, similarity_of
 from mmfs.problem import Problem
-from mmfs.relevance import given, level_of_chance, relevance_of
+from mmfs.relevance import given, level_of_chance
 from mmfs.solvers import (
     SOLVERS,
     Aim,
@@ -245,16 +245,7 @@ class MMFS(Selector):
     ) -> tuple[Any, Array, Array, Array, int, int]:
         """Similarity, relevance, masks of usable and of eligible columns, rows, outputs of y."""
         data = self._read(X, y, self.task, self.center)
-        r = relevance_of(
-            self.relevance,
-            data.X,
-            data.y,
-            columns=data.columns,
-            target=data.target,
-            products=data.products,
-            random_state=rng,
-            n_jobs=self.n_jobs,
-        )
+        r = data.relevance(self.relevance, rng)
         similarity = similarity_of(self.kernel, data.columns, data.products)
         eligible = data.usable & ~data.repeated(r, similarity.mirrors)
         return similarity, r, data.usable, eligible, *data.target.Y.shape

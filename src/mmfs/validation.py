@@ -100,8 +100,7 @@ def check_finite(columns: Columns, names: Array | None) -> None:
     if len(bad) == 0:
         return
     j = int(bad[0])
-    column = columns.X[:, [j]]
-    values = column.toarray().ravel() if sp.issparse(column) else column.ravel()
+    values = columns.values(bad[:1]).ravel()
     wrong = np.flatnonzero(~np.isfinite(values))
     name = f"column {j}" if names is None else f"column {j} ({names[j]!r})"
     others = f" ({len(bad):,} columns are affected)" if len(bad) > 1 else ""

@@ -76,6 +76,10 @@ class Columns(ABC):
         labellings, each of whole numbers below n_labels, or -1 for rows that are left out.
         """
 
+    def correlations(self, J: Array) -> Array:
+        """F'F_J: of every column with each of the columns J, which are made dense."""
+        return self.project(self.take(J).dense())
+
     def values(self, J: Array) -> Array:
         """The columns J as they are, dense, in double precision."""
         X = self.X[:, J]

@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from mmfs.base import KEPT_COLUMNS, Data, Selector
-from mmfs.discretize import States, discretize
+from mmfs.discretize import DIGITS, States, discretize
 from mmfs.relevance import refuse_several
 from mmfs.validation import check_parameters, number_to_select
 
@@ -14,9 +14,6 @@ Array = np.ndarray
 
 # Features that a mere ranking selects if not told how many, or all where there are fewer.
 UNASKED = 10
-
-# Scores that agree in so many digits are equal: what differs is rounding error.
-DIGITS = 12
 
 
 class Comparator(Selector):

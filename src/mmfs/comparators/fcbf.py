@@ -4,8 +4,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from mmfs.comparators.base import DIGITS, Comparator
-from mmfs.discretize import DISCRETIZATIONS, States, entropy_of
+from mmfs.comparators.base import Comparator
+from mmfs.discretize import DIGITS, DISCRETIZATIONS, States, entropy_of
 from mmfs.solvers.solution import in_order
 from mmfs.validation import COUNT, TASK, Rule, is_name, is_real, one_of
 

@@ -237,7 +237,7 @@ class GDM(FGM):
             if free[j] == -np.inf:
                 break
             group.append(j)
-            rho = np.abs(data.columns.project(data.columns.take(np.array([j])).dense())[:, 0])
+            rho = np.abs(data.columns.correlations(np.array([j]))[:, 0])
             rho[j] = np.inf
             nearer = rho > self._rho + ROUNDING
             self._support[nearer] = j

@@ -210,7 +210,7 @@ class QPFS(Comparator):
         columns, target = data.columns, data.target
 
         def with_columns(J: Array) -> Array:
-            return np.abs(columns.project(columns.take(J).dense()))
+            return np.abs(columns.correlations(J))
 
         if target.values is not None or target.several:
             return with_columns, correlation(data.products), data.usable

@@ -6,9 +6,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from mmfs.base import Data
-from mmfs.comparators.base import DIGITS, UNASKED, Comparator
-from mmfs.discretize import DISCRETIZATIONS
-from mmfs.relevance import correlation, relevance_of
+from mmfs.comparators.base import UNASKED, Comparator
+from mmfs.discretize import DIGITS, DISCRETIZATIONS
+from mmfs.relevance import correlation
 from mmfs.solvers.solution import in_order
 from mmfs.validation import COUNT, RELEVANCE, TASK, one_of
 
@@ -68,16 +68,7 @@ class MaxRel(Comparator):
     def _fit(self, X: Any, y: Any) -> None:
         data, k = self._prepare(X, y, unasked=UNASKED, task=self.task)
         assert k is not None
-        r = relevance_of(
-            self.relevance,
-            data.X,
-            data.y,
-            columns=data.columns,
-            target=data.target,
-            products=data.products,
-            random_state=self.random_state,
-            n_jobs=self.n_jobs,
-        )
+        r = data.relevance(self.relevance, self.random_state)
         ranked = np.where(data.usable, -np.round(r, DIGITS), np.inf)
         self._keep(data, in_order(ranked, k), r)
 
@@ -183,12 +174,11 @@ class MRMR(Comparator):
 
     def _correlation(self, data: Data) -> tuple[Array, Callable[[int], Array]]:
         """F of the regression of a column on the target, and |rho| with another column."""
-        columns = data.columns
         explained = correlation(data.products) ** 2
         n_rows, q = data.target.Y.shape
         rest = np.maximum(1 - explained, np.finfo(float).eps)
         F = explained / q / (rest / max(1, n_rows - q - 1))
-        return F, lambda j: np.abs(columns.project(columns.take(np.array([j])).dense())[:, 0])
+        return F, lambda j: np.abs(data.columns.correlations(np.array([j]))[:, 0])
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

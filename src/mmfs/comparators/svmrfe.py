@@ -10,6 +10,7 @@ from sklearn.svm import LinearSVC
 
 from mmfs.base import Data
 from mmfs.comparators.base import UNASKED, Comparator, rounded
+from mmfs.discretize import nonzero
 from mmfs.validation import COUNT, LOSS_WEIGHT, POSITIVE, Rule, is_int, is_real
 
 Array = np.ndarray
@@ -144,7 +145,7 @@ def _scaled(data: Data) -> tuple[Any, Array]:
     others no mean is more than a deviation from zero.
     """
     X = data.columns.X
-    filled = 2 * np.asarray((X != 0).sum(axis=0)).ravel() > X.shape[0]
+    filled = 2 * nonzero(data.columns).totals[:, 0] > X.shape[0]
     plain, filled = np.flatnonzero(data.usable & ~filled), np.flatnonzero(data.usable & filled)
     order = np.concatenate([plain, filled])
     # Rounded: where liblinear stops depends on the last digits, which depend on how X is stored.

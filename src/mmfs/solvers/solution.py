@@ -34,11 +34,10 @@ class Solution:
         return np.concatenate([head, tail, np.flatnonzero(repeated)])[:k]
 
 
-def in_order(values: Array, n: int) -> Array:
-    """Positions of the n smallest values, in order, ties by position; without infinite ones."""
-    n = min(n, int(np.count_nonzero(values < np.inf)))
-    if n == 0:
-        return np.empty(0, dtype=np.intp)
-    limit = np.partition(values, n - 1)[n - 1]
-    candidates = np.flatnonzero(values <= limit)
-    return candidates[np.argsort(values[candidates], kind="stable")][:n]
+def in_order(values: Array, n: int, below: float = np.inf) -> Array:
+    """Positions of the n smallest values below a limit, in order, ties by position."""
+    positions = np.flatnonzero(values < below)
+    if len(positions) > n:
+        limit = np.partition(values[positions], n - 1)[n - 1]
+        positions = positions[values[positions] <= limit]
+    return positions[np.argsort(values[positions], kind="stable")][:n]

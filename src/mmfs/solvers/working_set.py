@@ -13,7 +13,7 @@ import numpy as np
 from mmfs.problem import Problem
 from mmfs.solvers.aims import Aim
 from mmfs.solvers.dcd import GRAM_LIMIT, GramDescent
-from mmfs.solvers.solution import Solution
+from mmfs.solvers.solution import Solution, in_order
 
 Array = np.ndarray
 
@@ -35,7 +35,7 @@ def working_set(
     r = problem.r
     r_max = max(float(r.max()), np.finfo(float).tiny)
     eps = 1e-2 * tol * r_max
-    taken = problem.Q.take(_within_limit(_lowest(-r, max(FEWEST, aim.fewest)), 0))
+    taken = problem.Q.take(_within_limit(in_order(-r, max(FEWEST, aim.fewest)), 0))
     Q = problem.Q.gram(taken, taken)
     alpha = np.zeros(len(taken.J))
     gamma, floor = None, -DEPTH * _without(-r, taken.J).min()
@@ -54,7 +54,7 @@ def working_set(
         b, outside = verdict.b, _without(verdict.gradient, taken.J)
         floor = DEPTH * min(b - outside.min(), r_max)
         n_more = max(FEWEST, aim.fewest, 2 * int(np.count_nonzero(alpha)))
-        worst = _lowest(outside, n_more, below=0.0 if complete else b - floor)
+        worst = in_order(outside, n_more, below=0.0 if complete else b - floor)
         if len(worst) == 0:
             if not closed:  # all that is missing is precision
                 if eps < 1e-14 * r_max:
@@ -70,12 +70,13 @@ def working_set(
 
 
 def _within_limit(J: Array, n_taken: int) -> Array:
+    """In the order of the data: that of their values may hang on rounding errors."""
     if n_taken + len(J) > GRAM_LIMIT:
         raise ValueError(
             f"this selection would have more than {GRAM_LIMIT:,} candidate features at once; "
             "raise gamma or C, or use solver='dcd'."
         )
-    return J
+    return np.sort(J)
 
 
 def _without(values: Array, J: Array) -> Array:
@@ -83,11 +84,3 @@ def _without(values: Array, J: Array) -> Array:
     values = values.copy()
     values[J] = np.inf
     return values
-
-
-def _lowest(values: Array, n: int, below: float = np.inf) -> Array:
-    """Positions, in increasing order, of the n smallest values among those below a limit."""
-    candidates = np.flatnonzero(values < below)
-    if len(candidates) > n:
-        candidates = np.sort(candidates[np.argpartition(values[candidates], n - 1)[:n]])
-    return candidates
