@@ -120,17 +120,32 @@ def test_in_a_pipeline_and_through_pickle(small, method):
     assert again.indices_.tolist() == model[0].indices_.tolist()
 
 
-@pytest.mark.parametrize("method", [MRMR, FCBF, QPFS, GDM])
-def test_a_copy_is_not_taken_early(method):
-    """Column 0 is the best; its copies come after all other signals, if at all."""
+def with_copies(shifts):
+    """Twelve columns, the first few shifted between the classes, and two copies of column 0."""
     rng = np.random.default_rng(1)
     y = np.tile([0, 1], 150)
     X = rng.standard_normal((300, 12))
-    X[:, :4] += np.outer(y, [2.0, 1.4, 1.2, 1.0])
-    X = np.column_stack([X, 3 * X[:, 0] + 1, X[:, 0] + 1e-3 * rng.standard_normal(300)])
-    early = method(4).fit(X, y).indices_.tolist()
+    X[:, : len(shifts)] += np.outer(y, shifts)
+    return np.column_stack([X, 3 * X[:, 0] + 1, X[:, 0] + 1e-3 * rng.standard_normal(300)]), y
+
+
+@pytest.mark.parametrize(
+    "selector", [MRMR(4), MRMR(4, criterion="MIQ"), FCBF(4), QPFS(4), GDM(4)], ids=str
+)
+def test_a_copy_is_not_taken_early(selector):
+    """Column 0 is the best; its copies come after all other signals, if at all."""
+    X, y = with_copies([2.0, 1.4, 1.2, 1.0])
+    early = selector.fit(X, y).indices_.tolist()
     assert len({0, 12, 13} & set(early)) == 1
     assert len(set(MaxRel(4).fit(X, y).indices_.tolist()) & {0, 12, 13}) == 3
+
+
+def test_quotients_of_f_pass_over_copies_unless_their_f_is_far_ahead():
+    """F grows with the square of the shift, the redundancy it is divided by stays below 1."""
+    for shifts, copies in (([1.0, 0.95, 0.95, 0.95], 1), ([2.0, 1.4, 1.2, 1.0], 3)):
+        X, y = with_copies(shifts)
+        early = MRMR(4, criterion="FCQ").fit(X, y).indices_.tolist()
+        assert len({0, 12, 13} & set(early)) == copies
 
 
 @pytest.mark.parametrize("method", [MaxRel, MRMR, FCBF, QPFS])

@@ -11,8 +11,8 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import scipy.sparse as sp
 
-from mmfs import MMFS
-from mmfs._compiled import descent, passes
+from mmfs import MMFS, MRMR
+from mmfs._compiled import counting, descent, passes
 from mmfs.datasets import make_wide_sparse
 
 
@@ -31,9 +31,12 @@ def run(code, **environment):
 
 COMPILED = """
     from numba.core.dispatcher import Dispatcher
-    from mmfs._compiled import descent, passes
+    from mmfs._compiled import counting, descent, passes
     kernels = [
-        k for m in (descent, passes) for k in vars(m).values() if isinstance(k, Dispatcher)
+        k
+        for m in (counting, descent, passes)
+        for k in vars(m).values()
+        if isinstance(k, Dispatcher)
     ]
 """
 
@@ -86,11 +89,13 @@ def test_compiled_signatures_stay_few():
     """One per storage and type in use: float64 inputs add a single signature to each loop."""
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((30, 40)), np.arange(30) % 2
-    loops = (passes.csc_moments, passes.csc_dots, descent.dcd)
+    loops = (passes.csc_moments, passes.csc_dots, descent.dcd, counting.csc_states)
     before = [len(loop.signatures) for loop in loops]
     for storage in (np.asarray, sp.csc_array, sp.csc_matrix):
         for options in ({}, {"gamma": 1}, {"gamma": np.float32(0.5)}, {"C": np.inf}, {"C": 2}):
             MMFS(5, **options).fit(storage(X), y)
+        for discretize in ("three_states", "equal_frequency"):
+            MRMR(3, discretize=discretize).fit(storage(X), y)
     for loop, count in zip(loops, before, strict=True):
         assert len(loop.signatures) <= count + 1
 

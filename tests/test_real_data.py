@@ -1,11 +1,16 @@
 """The paper's own sets: at least its accuracy. Skipped where the data are not at hand."""
 
+import subprocess
+import sys
+import textwrap
+
 import numpy as np
 import pytest
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
 from mmfs import FCBF, FGM, GDM, MMFS, QPFS
+from tests.conftest import DATA
 
 
 def classifier():
@@ -53,6 +58,32 @@ def test_leukemia_leave_one_out(shared_data):
         model = classifier().fit(scaler.transform(X[rest][:, J]), y[rest])
         right += model.predict(scaler.transform(X[[i]][:, J]))[0] == y[i]
     assert right / len(y) >= 0.9167
+
+
+def test_three_million_columns_in_four_gigabytes():
+    """Few features each: memory hardly depends on their number."""
+    code = """
+    import resource, sys
+    import numpy as np, scipy.sparse as sp
+    from mmfs import FCBF, FGM, GDM, MRMR, QPFS, SVMRFE, MaxRel
+    X = sp.load_npz(sys.argv[1] + ".npz")
+    y = np.load(sys.argv[1] + "_labels.npz")["y"]
+    for selector in (MaxRel(4), MRMR(4), FGM(4), GDM(4), SVMRFE(4, step=0.9), FCBF(4)):
+        assert len(selector.fit(X, y).indices_) == 4
+    try:
+        QPFS(4).fit(X, y)
+    except ValueError as refusal:
+        assert "GB (the limit is" in str(refusal)
+    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20)
+    """
+    path = DATA / "enron123_word13"
+    if not path.with_suffix(".npz").exists():
+        pytest.skip(f"benchmark data not found: {path.name}.npz (set MMFS_DATA to its folder)")
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code), str(path)], capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    assert float(done.stdout) < 4
 
 
 @pytest.mark.parametrize("name", ["leukemia_golub", "colon_alon", "srbct_khan", "arcene"])

@@ -28,8 +28,21 @@ def test_one_at_a_time_against_explicit_matrices(data, storage, n_classes):
     assert selector.n_iter_ == 12
 
 
-def test_orthogonal_columns_go_by_correlation():
-    """Without redundancy the weights, and so the order, follow the correlations with y."""
+@pytest.mark.parametrize("C", [0.1, 1.0])
+def test_two_columns_by_hand(C):
+    """Column 1 is y as +-1, column 0 is orthogonal to it: w_0 = 0, so it goes first.
+
+    Alone, column 1 has min w^2/2 + 8 C (1 - w)^2 at w = 16 C / (1 + 16 C).
+    """
+    y = np.array([1, 1, 1, 1, -1, -1, -1, -1])
+    X = np.column_stack([[1, 1, -1, -1, 1, 1, -1, -1], y])
+    selector = SVMRFE(2, step=1, C=C, tol=1e-8).fit(X, y)
+    assert selector.indices_.tolist() == [1, 0]
+    w = 16 * C / (1 + 16 * C)
+    np.testing.assert_allclose(selector.scores_, [0, w**2], atol=1e-6)
+
+
+def test_the_strongest_shift_between_classes_comes_first():
     y = np.repeat([0, 1], 40)
     X = np.linalg.qr(np.random.default_rng(0).standard_normal((80, 5)))[0]
     X += np.outer(y, [0.02, 0.05, 0.1, 0.2, 0.4])

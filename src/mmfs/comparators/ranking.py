@@ -92,7 +92,8 @@ class MRMR(Comparator):
     criterion : {"MID", "MIQ", "FCD", "FCQ"}, default="MID"
         Mutual information with the target and with columns taken, as difference or quotient; or
         the F statistic of the target and absolute correlations. F is not on the scale of a
-        correlation: with "FCD" redundancy hardly counts where F is large.
+        correlation: with "FCD" redundancy hardly counts where F is large, and "FCQ" takes copies
+        of a column whose F is far ahead.
     discretize : {"three_states", "equal_frequency", "mdl", "nonzero"}, default="three_states"
         How values become states, for mutual information: see :mod:`mmfs.discretize`.
     task : {"auto", "classification", "regression"}, default="auto"
