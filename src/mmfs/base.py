@@ -56,6 +56,15 @@ class Data:
         return repeats(self.fingerprints, r, self.usable, mirrors)
 
 
+def first_pass(X: Any, y: Array, task: str, center: bool, n_jobs: int | None = None) -> Data:
+    """Read X once: mean and scale of every column, its products with the target, fingerprints."""
+    target = encode_target(y, task)
+    columns = as_columns(X, center=center, n_jobs=n_jobs)
+    q = target.Y.shape[1]
+    products = columns.moments(np.hstack([target.Y, fingerprint_vectors(X.shape[0], center)]))
+    return Data(X, y, columns, target, products[:, :q], products[:, q:])
+
+
 class Selector(SelectorMixin, BaseEstimator):
     """A scikit-learn selector that knows the rank of what it selected, `indices_`."""
 
@@ -94,12 +103,9 @@ class Selector(SelectorMixin, BaseEstimator):
 
     def _read(self, X: Any, y: Any, task: str, center: bool = True) -> Data:
         X, y = read_input(self, X, y, needs_y=True)
-        target = encode_target(y, task)
-        columns = as_columns(X, center=center, n_jobs=self.n_jobs)
-        q = target.Y.shape[1]
-        products = columns.moments(np.hstack([target.Y, fingerprint_vectors(X.shape[0], center)]))
-        check_finite(columns, getattr(self, "feature_names_in_", None))
-        return Data(X, y, columns, target, products[:, :q], products[:, q:])
+        data = first_pass(X, y, task, center, self.n_jobs)
+        check_finite(data.columns, getattr(self, "feature_names_in_", None))
+        return data
 
     def _say(self, text: str) -> None:
         if self.verbose:

@@ -67,14 +67,17 @@ class Taken:
 class Similarity(Protocol):
     """The matrix Q of the problem."""
 
+    largest: float  # no column's similarity with itself is larger
+    mirrors: bool  # whether a column and its mirror image are the same
+
     def take(self, J: Array) -> Taken:
         """Bring columns J here."""
 
     def gram(self, a: Taken, b: Taken) -> Array:
         """Q[a.J][:, b.J]."""
 
-    def product(self, a: Taken, alpha: Array) -> Array:
-        """Q alpha for an alpha that is zero outside a.J: a vector over all N columns."""
+    def product(self, a: Taken, alphas: Array) -> Array:
+        """Q alpha for several alpha that are zero outside a.J, the columns of `alphas`: N x n."""
 
 
 class Correlation:
@@ -84,6 +87,8 @@ class Correlation:
     target: their directions u are its unit correlations with the column. For one output u is a
     sign, and a column and its mirror image are as similar as a column and its copy (`mirrors`).
     """
+
+    largest = 1.0
 
     def __init__(self, columns: Columns, U: Array | None = None) -> None:
         self.columns, self.U = columns, U
@@ -97,13 +102,14 @@ class Correlation:
         rho = a.block.gram(b.block)
         return rho if a.U is None or b.U is None else rho * (a.U @ b.U.T)
 
-    def product(self, a: Taken, alpha: Array) -> Array:
+    def product(self, a: Taken, alphas: Array) -> Array:
         assert a.block is not None
-        weights = alpha[:, None] if a.U is None else alpha[:, None] * a.U
+        if self.U is None or a.U is None:
+            return self.columns.project(a.block.combine(alphas))
+        weights = (alphas[:, :, None] * a.U[:, None, :]).reshape(len(alphas), -1)
         projected = self.columns.project(a.block.combine(weights))
-        if self.U is None:
-            return projected[:, 0]
-        return np.einsum("jc,jc->j", projected, self.U)
+        projected = projected.reshape(len(projected), -1, a.U.shape[1])
+        return np.einsum("jtc,jc->tj", projected, self.U).T  # each alpha's vector in one piece
 
 
 def directions(products: Array) -> Array:
@@ -130,6 +136,7 @@ class OfCorrelation:
                 f"of the same shape, positive for a correlation of 1; for {rho} it gave {same}."
             )
         self.mirrors = bool(np.allclose(same, mirrored))
+        self.largest = float(same[-1])
 
     def take(self, J: Array) -> Taken:
         return Taken(J, self.columns.take(J))
@@ -138,14 +145,14 @@ class OfCorrelation:
         assert a.block is not None and b.block is not None
         return self._of(a.block.gram(b.block))
 
-    def product(self, a: Taken, alpha: Array) -> Array:
+    def product(self, a: Taken, alphas: Array) -> Array:
         assert a.block is not None
-        out = np.zeros(self.columns.shape[1])
-        for start in range(0, len(alpha), CHUNK):
-            chunk = np.zeros(len(alpha), dtype=bool)
+        out = np.zeros((self.columns.shape[1], alphas.shape[1]))
+        for start in range(0, len(alphas), CHUNK):
+            chunk = np.zeros(len(alphas), dtype=bool)
             chunk[start : start + CHUNK] = True
             rho = self.columns.project(a.block.only(chunk).dense())
-            out += self._of(rho) @ alpha[chunk]
+            out += self._of(rho) @ alphas[chunk]
         return out
 
     def _of(self, rho: Array) -> Array:
@@ -156,7 +163,8 @@ class Precomputed:
     """Q given by the user, N x N."""
 
     def __init__(self, Q: Array) -> None:
-        self.Q = Q
+        self.Q, self.mirrors = Q, False
+        self.largest = float(np.diagonal(Q).max())
 
     def take(self, J: Array) -> Taken:
         return Taken(J)
@@ -164,15 +172,16 @@ class Precomputed:
     def gram(self, a: Taken, b: Taken) -> Array:
         return np.asarray(self.Q[np.ix_(a.J, b.J)], dtype=np.float64)
 
-    def product(self, a: Taken, alpha: Array) -> Array:
-        return np.asarray(self.Q[:, a.J] @ alpha, dtype=np.float64)
+    def product(self, a: Taken, alphas: Array) -> Array:
+        return np.asarray(self.Q[:, a.J] @ alphas, dtype=np.float64)
 
 
 class FeatureMap:
     """Q = L L', from an explicit L with a row for every column of the data."""
 
     def __init__(self, L: Array) -> None:
-        self.L = L
+        self.L, self.mirrors = L, False
+        self.largest = float(np.einsum("jk,jk->j", L, L).max())
 
     def take(self, J: Array) -> Taken:
         return Taken(J)
@@ -180,8 +189,8 @@ class FeatureMap:
     def gram(self, a: Taken, b: Taken) -> Array:
         return self.L[a.J] @ self.L[b.J].T
 
-    def product(self, a: Taken, alpha: Array) -> Array:
-        return self.L @ (alpha @ self.L[a.J])
+    def product(self, a: Taken, alphas: Array) -> Array:
+        return self.L @ (self.L[a.J].T @ alphas)
 
 
 def similarity_of(

@@ -16,6 +16,14 @@ from mmfs.kernels import Similarity, Taken
 
 Array = np.ndarray
 
+# To judge many weights at once: how many of them to look at over all columns in a pass, as far as
+# so many numbers can be held; and the columns, or their share, that may be left in doubt.
+ANCHORS, NUMBERS = 8, 1 << 27
+DOUBTFUL, SHARE = 2_000, 1 / 50
+
+# Columns at a time where there is a number for each of many weights.
+TILE = 4096
+
 
 @dataclass(frozen=True)
 class Verdict:
@@ -49,8 +57,81 @@ class Problem:
         """
         support = alpha > 0
         taken, alpha = taken.only(support), alpha[support]
-        redundancy = self.Q.product(taken, alpha) if len(alpha) else np.zeros(len(self.r))
+        redundancy = np.zeros(len(self.r))
+        if len(alpha):
+            redundancy = self.Q.product(taken, alpha[:, None])[:, 0]
         return judge(taken.J, alpha, redundancy, self.r, self.C, gamma)
+
+    def judge_all(
+        self, taken: Taken, Q: Array, alphas: Array, gammas: Array, Cs: Array
+    ) -> tuple[Array, list[Verdict]]:
+        """Judge each column of `alphas` with its own gamma and C, mostly in one pass.
+
+        `Q` holds the similarities among the taken columns. Redundancies phi_j'w are computed over
+        all columns for a few weights, the anchors. Any other w is nearly a combination of theirs,
+        and what remains, e, changes no redundancy by more than |phi_j| |e|: that clears all but a
+        few columns of the suspicion of violating their margins. Returns those few, and verdicts
+        whose vectors are over them alone.
+        """
+        b, inner = gammas * alphas.sum(axis=0), alphas.T @ Q @ alphas
+        n_columns, at_once = len(self.r), max(1, min(ANCHORS, NUMBERS // len(self.r)))
+        anchors, products = np.empty(0, dtype=int), np.empty((n_columns, 0))
+        doubtful = np.arange(n_columns)
+        while (
+            len(doubtful) > max(DOUBTFUL, SHARE * n_columns)
+            and len(anchors) < len(b)
+            and len(anchors) * n_columns < 2 * NUMBERS
+        ):
+            more = _anchors(inner, b, anchors, at_once)
+            support: Array = np.any(alphas[:, more] > 0, axis=1)
+            new = self.Q.product(taken.only(support), alphas[support][:, more])
+            anchors, products = np.append(anchors, more), np.hstack([products, new])
+            weights, rest = _combined(inner, anchors)
+            bound = b - rest * np.sqrt(self.Q.largest) - 1e-12
+            doubtful = np.union1d(taken.J, _below(products, weights, bound, self.r))
+        redundancy = self._redundancy(doubtful, taken, alphas)
+        r, J = self.r[doubtful], np.searchsorted(doubtful, taken.J)
+        return doubtful, [
+            judge(J[alpha > 0], alpha[alpha > 0], product.copy(), r, C, gamma)
+            for alpha, product, gamma, C in zip(alphas.T, redundancy.T, gammas, Cs, strict=True)
+        ]
+
+    def _redundancy(self, J: Array, taken: Taken, alphas: Array) -> Array:
+        """(Q alphas)_J, for as many J at a time as similarities can be held."""
+        support: Array = np.any(alphas > 0, axis=1)
+        taken, alphas = taken.only(support), alphas[support]
+        at_once = max(1, NUMBERS // 8 // max(1, len(alphas)))
+        parts = [J[start : start + at_once] for start in range(0, len(J), at_once)]
+        return np.vstack([self.Q.gram(self.Q.take(part), taken) @ alphas for part in parts])
+
+
+def _anchors(inner: Array, b: Array, known: Array, n: int) -> Array:
+    """n more of the vectors w with products `inner`: each the worst explained by those before."""
+    found: list[int] = []
+    while len(found) < n and len(known) + len(found) < len(b):
+        rest = _combined(inner, np.append(known, found).astype(int))[1] / np.maximum(b, 1e-300)
+        rest[known], rest[found] = -1.0, -1.0
+        found.append(int(np.argmax(rest)))
+    return np.array(found)
+
+
+def _combined(inner: Array, anchors: Array) -> tuple[Array, Array]:
+    """How all w are best combined of those of the anchors, and the norm of what remains."""
+    weights = np.linalg.lstsq(inner[np.ix_(anchors, anchors)], inner[anchors], rcond=None)[0]
+    left = np.diagonal(inner) - 2 * np.einsum("at,at->t", weights, inner[anchors])
+    left = left + np.einsum("at,ab,bt->t", weights, inner[np.ix_(anchors, anchors)], weights)
+    # What is subtracted leaves rounding errors of this size.
+    return weights, np.sqrt(np.maximum(left, 0.0) + 1e-14 * np.diagonal(inner))
+
+
+def _below(products: Array, weights: Array, bound: Array, r: Array) -> Array:
+    """Columns j with (products weights)_jt + bound_t < r_j for some t."""
+    found = []
+    for start in range(0, len(r), TILE):
+        tile = slice(start, start + TILE)
+        lowest = (products[tile] @ weights + bound).min(axis=1)
+        found.append(start + np.flatnonzero(lowest < r[tile]))
+    return np.concatenate(found)
 
 
 def judge(

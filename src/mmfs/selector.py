@@ -7,18 +7,18 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from mmfs.base import KEPT_COLUMNS, Selector
-from mmfs.kernels import KERNELS, Precomputed, similarity_of
-from mmfs.problem import Problem
-from mmfs.relevance import given, level_of_chance
+from mmfs.explain import explain
+from mmfs.kernels import KERNELS
+from mmfs.posing import Posed, pose
 from mmfs.solvers import (
     SOLVERS,
-    Aim,
-    AtGamma,
     Solution,
-    UnitSum,
-    below_level,
-    enough_support,
+    falling_gammas,
+    in_order,
+    order_of_entry,
     solve,
+    solve_path,
+    stops_at,
 )
 from mmfs.validation import (
     COUNT,
@@ -29,19 +29,15 @@ from mmfs.validation import (
     WHOLE,
     Rule,
     check_parameters,
-    check_similarities,
     is_name,
     is_real,
-    number_to_select,
     one_of,
-    read_input,
 )
 
 Array = np.ndarray
 
-# gamma="auto" leaves the weights room to tell features apart: support for 1.5 K, then the best K.
-# Beyond LARGEST support features the gradient alone ranks the rest.
-HEAD_ROOM, LARGEST = 1.5, 2_000
+# Of so many of the most relevant columns a fitted selector remembers which they were.
+REMEMBERED = 1_000
 
 
 class MMFS(Selector):
@@ -85,6 +81,10 @@ class MMFS(Selector):
         "constrained" replaces the term in gamma by the constraint sum(alpha) = 1.
     center : bool, default=True
         Whether columns are centred. Sparse columns are centred without being made dense.
+    rank : {"alpha", "path"}, default="alpha"
+        Order among the support features: by weight, or as they enter the support while gamma
+        falls to its value (50 steps; those that enter in one step by weight), which takes a few
+        times as long.
     solver : {"working_set", "dcd", "qp"}, default="working_set"
         All reach the same optimum: a few passes over the data; the paper's coordinate descent
         over all columns; a general QP library (small data; needs `mmfs[qp]`).
@@ -108,7 +108,8 @@ class MMFS(Selector):
     Attributes
     ----------
     indices_ : ndarray
-        Selected columns in rank order: alpha descending, then gradient ascending, then index.
+        Selected columns in rank order: alpha descending (or order of entry), then gradient
+        ascending, then index.
     alpha_, support_ : ndarray of shape (n_features_in_,)
         Weight of each column; mask of the selected ones.
     relevance_, redundancy_, gradient_ : ndarray of shape (n_features_in_,)
@@ -153,6 +154,7 @@ class MMFS(Selector):
         "theta": Rule(lambda v: is_real(v) and 0 < v < 1, "a number between 0 and 1"),
         "kernel": one_of(*KERNELS, "precomputed", function="a function of the correlation"),
         "relevance": RELEVANCE,
+        "rank": one_of("alpha", "path"),
         "center": FLAG,
         "formulation": one_of("squared_bias", "constrained"),
         "solver": one_of(*SOLVERS),
@@ -175,6 +177,7 @@ class MMFS(Selector):
         relevance: Any = "correlation",
         formulation: str = "squared_bias",
         center: bool = True,
+        rank: str = "alpha",
         solver: str = "working_set",
         task: str = "auto",
         tol: float = 1e-4,
@@ -192,6 +195,7 @@ class MMFS(Selector):
         self.relevance = relevance
         self.formulation = formulation
         self.center = center
+        self.rank = rank
         self.solver = solver
         self.task = task
         self.tol = tol
@@ -202,34 +206,41 @@ class MMFS(Selector):
         self.verbose = verbose
 
     def _fit(self, X: Any, y: Any) -> None:
+        posed, rng = self._pose(X, y)
+        k = posed.number(self.n_features_to_select)
+        options = self._options(rng)
+        aim = posed.unit_sum() if self._constrained() else posed.aim(self.gamma, k)
+        solution = solve(posed.problem, aim, solver=self.solver, **options)
+        entry = None
+        if self.rank == "path":
+            assert solution.gamma is not None  # not constrained
+            gammas = falling_gammas(posed.problem, solution.gamma)
+            stops = stops_at(gammas, posed.problem.C)
+            entry, _ = order_of_entry(solve_path(posed.problem, stops, start=solution.J, **options))
+        self.indices_ = solution.ranked(k, posed.repeated, entry)
+        self._keep(solution, posed)
+        own = solution.n_iter if self.solver == "dcd" else 0
+        self.n_passes_ = own + posed.n_passes
+
+    def _pose(self, X: Any, y: Any) -> tuple[Posed, np.random.Generator]:
+        """The problem, and the random numbers to solve it by."""
         check_parameters(self)
         self._check_combinations()
         rng = check_random_state(self.random_state)
-        precomputed = self._precomputed()
-        similarity, r, usable, eligible, n_rows, n_outputs = (
-            self._read_similarities(X, y) if precomputed else self._read_columns(X, y, rng)
-        )
-        k = number_to_select(self.n_features_to_select, len(r), int(usable.sum()))
-        tau = self.theta / (1 - self.theta)
-        problem = Problem(similarity, np.where(eligible, tau * r, -np.inf), float(self.C))
-        solution = solve(
-            problem,
-            self._aim(problem.r, k, tau, n_rows, n_outputs),
-            solver=self.solver,
-            tol=self.tol,
-            max_iter=self.max_iter,
-            rng=np.random.default_rng(rng.randint(2**31)),
-            report=self._report if self.verbose else None,
-        )
-        self.indices_ = solution.ranked(k, usable & ~eligible)
-        self._keep(solution, r, tau)
-        self.n_constant_ = len(r) - int(usable.sum())
-        self.n_duplicate_ = int((usable & ~eligible).sum())
-        own = solution.n_iter if self.solver == "dcd" else 0
-        self.n_passes_ = own + (1 if precomputed else similarity.columns.n_passes)
+        posed = pose(self, X, y, rng)
+        return posed, np.random.default_rng(rng.randint(2**31))
+
+    def _options(self, rng: np.random.Generator) -> dict[str, Any]:
+        report = self._report if self.verbose else None
+        return {"tol": self.tol, "max_iter": self.max_iter, "rng": rng, "report": report}
 
     def _check_combinations(self) -> None:
-        if self.formulation == "constrained" and not is_name(self.gamma, "auto"):
+        if self._constrained() and self.rank == "path":
+            raise ValueError(
+                "rank='path' follows gamma, which formulation='constrained' does not have; take "
+                "rank='alpha'."
+            )
+        if self._constrained() and not is_name(self.gamma, "auto"):
             raise ValueError(
                 f"gamma={self.gamma!r} has no meaning with formulation='constrained', where theta "
                 "plays its part; leave gamma='auto'."
@@ -240,47 +251,16 @@ class MMFS(Selector):
                 f"holds similarities instead of data; got relevance={self.relevance!r}."
             )
 
-    def _read_columns(
-        self, X: Any, y: Any, rng: np.random.RandomState
-    ) -> tuple[Any, Array, Array, Array, int, int]:
-        """Similarity, relevance, masks of usable and of eligible columns, rows, outputs of y."""
-        data = self._read(X, y, self.task, self.center)
-        r = data.relevance(self.relevance, rng)
-        similarity = similarity_of(self.kernel, data.columns, data.products)
-        eligible = data.usable & ~data.repeated(r, similarity.mirrors)
-        return similarity, r, data.usable, eligible, *data.target.Y.shape
-
-    def _read_similarities(self, X: Any, y: Any) -> tuple[Any, Array, Array, Array, int, int]:
-        X, y = read_input(self, X, y, needs_y=False)
-        Q = check_similarities(X)
-        values = self.relevance(X, y) if callable(self.relevance) else self.relevance
-        every = np.ones(len(Q), dtype=bool)
-        return Precomputed(Q), given(values, every), every, every, len(Q), 1
-
-    def _aim(self, r: Array, k: int | None, tau: float, n_rows: int, n_outputs: int) -> Aim:
-        """What to ask of the solver; r is the problem's, -inf where a column is not eligible."""
-        r_max, n_eligible = float(r.max()), int(np.count_nonzero(r > -np.inf))
-        if self.formulation == "constrained":
-            if n_eligible * self.C < 1:
-                raise ValueError(
-                    f"formulation='constrained' asks for weights that sum to 1, but "
-                    f"{n_eligible} distinct columns with weights up to C={self.C:g} cannot reach "
-                    f"it; take C of at least {1 / n_eligible:.3g}."
-                )
-            return UnitSum(r_max, float(self.C))
-        if not isinstance(self.gamma, str):
-            return AtGamma(float(self.gamma))
-        if k is not None:
-            return enough_support(min(int(np.ceil(HEAD_ROOM * k)), n_eligible, LARGEST), r_max)
-        return below_level(tau * level_of_chance(n_eligible, n_rows, n_outputs))
-
-    def _keep(self, solution: Solution, r: Array, tau: float) -> None:
+    def _keep(self, solution: Solution, posed: Posed) -> None:
         """What a fitted selector remembers: little, unless asked for more."""
-        verdict = solution.verdict
+        verdict, r = solution.verdict, posed.relevance
         self._weights = (solution.J, solution.alpha)
+        self._support_redundancy = verdict.redundancy[solution.J]
+        self._most_relevant = in_order(np.where(posed.eligible, -r, np.inf), REMEMBERED)
+        self._y, self._n_rows = posed.y, posed.n_rows
         self._scores = None
         if self.keep_scores is True or (self.keep_scores == "auto" and len(r) <= KEPT_COLUMNS):
-            gradient = verdict.redundancy + verdict.b - tau * r
+            gradient = verdict.redundancy + verdict.b - posed.tau * r
             self._scores = {
                 "relevance_": r,
                 "redundancy_": verdict.redundancy,
@@ -291,6 +271,29 @@ class MMFS(Selector):
         self.gap_ = verdict.relative_gap
         self.objective_ = verdict.objective
         self.n_iter_ = solution.n_iter
+        self.n_constant_ = len(r) - int(posed.usable.sum())
+        self.n_duplicate_ = int(posed.repeated.sum())
+
+    def explain(self, X: Any, features: Any = None, *, n_dropped: int = 10) -> Any:
+        """Why features were kept or dropped.
+
+        Parameters
+        ----------
+        X : array, DataFrame or sparse matrix
+            The data of the fit. Only the columns asked for and the support features are read.
+        features : name, column number, or several of them, default=None
+            None stands for the selected features and the most relevant dropped ones.
+        n_dropped : int, default=10
+            How many dropped ones that is.
+
+        Returns
+        -------
+        pandas.DataFrame
+            A row per feature with `selected`, `rank`, `alpha`, `relevance`, `redundancy`,
+            `margin` (zero on the margin, positive beyond it: not needed), `causes` (by how much
+            each support feature makes it redundant, the largest first) and `why` in words.
+        """
+        return explain(self, X, features, n_dropped)
 
     @property
     def alpha_(self) -> Array:
@@ -322,6 +325,9 @@ class MMFS(Selector):
 
     def _report(self, n_iter: int, n_columns: int, gap: float) -> None:
         self._say(f"round {n_iter}, {n_columns} columns, relative gap {gap:.1e}")
+
+    def _constrained(self) -> bool:
+        return self.formulation == "constrained"
 
     def _precomputed(self) -> bool:
         return is_name(self.kernel, "precomputed")

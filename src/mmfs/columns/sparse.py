@@ -89,8 +89,9 @@ class CscColumns(SparseColumns):
         def work(start: int, stop: int) -> None:
             if V.shape[1] == 1:
                 passes.csc_dots(*self.arrays, V[:, 0], *standard, start, stop, out[:, 0])
-            else:
-                passes.csc_products(*self.arrays, V, *standard, start, stop, out)
+                return
+            products = passes.csc_eight if V.shape[1] == 8 else passes.csc_products
+            products(*self.arrays, V, *standard, start, stop, out)
 
         self._each(work, self._portions())
         return out

@@ -1,7 +1,7 @@
 """Solvers of the problem: all take a Problem and an Aim, all return a Solution."""
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,19 +10,36 @@ from sklearn.exceptions import ConvergenceWarning
 from mmfs.problem import Problem
 from mmfs.solvers.aims import Aim, AtGamma, UnitSum, below_level, enough_support
 from mmfs.solvers.dcd import plain_dcd
+from mmfs.solvers.path import (
+    POINTS,
+    Point,
+    Stop,
+    along_path,
+    falling_gammas,
+    order_of_entry,
+    stops_at,
+)
 from mmfs.solvers.qp import quadratic_programme
-from mmfs.solvers.solution import Solution
+from mmfs.solvers.solution import Solution, in_order
 from mmfs.solvers.working_set import working_set
 
 __all__ = [
+    "POINTS",
     "SOLVERS",
     "Aim",
     "AtGamma",
+    "Point",
     "Solution",
+    "Stop",
     "UnitSum",
     "below_level",
     "enough_support",
+    "falling_gammas",
+    "in_order",
+    "order_of_entry",
     "solve",
+    "solve_path",
+    "stops_at",
 ]
 
 SOLVERS: dict[str, Callable[..., Solution]] = {
@@ -45,17 +62,36 @@ def solve(
     """Solve to a relative duality gap of `tol`; warn if `max_iter` iterations do not suffice."""
     rng = np.random.default_rng(0) if rng is None else rng
     solution = SOLVERS[solver](problem, aim, tol=tol, max_iter=max_iter, rng=rng, **options)
-    if not solution.verdict.relative_gap <= tol:
-        remedy = (
-            f"raise max_iter (now {max_iter}), tol, or gamma"
-            if solution.n_iter >= max_iter
-            else "raise tol; similarities of your own must be positive semi-definite"
-        )
-        warnings.warn(
-            f"solver={solver!r} stopped after {solution.n_iter} iterations at a relative duality "
-            f"gap of {solution.verdict.relative_gap:.1e}, above tol={tol:g}; the ranking may not "
-            f"be final: {remedy}.",
-            ConvergenceWarning,
-            stacklevel=3,
-        )
+    _warn_if_open(solution.verdict.relative_gap, solution.n_iter, solver, tol, max_iter)
     return solution
+
+
+def solve_path(
+    problem: Problem,
+    stops: Sequence[Stop],
+    *,
+    tol: float = 1e-4,
+    max_iter: int = 1000,
+    **options: Any,
+) -> list[Point]:
+    """`along_path`, always by the working set; warn if `max_iter` rounds do not suffice."""
+    points = along_path(problem, stops, tol=tol, max_iter=max_iter, **options)
+    worst = max(points, key=lambda point: point.relative_gap)
+    _warn_if_open(worst.relative_gap, worst.n_iter, "working_set", tol, max_iter)
+    return points
+
+
+def _warn_if_open(gap: float, n_iter: int, solver: str, tol: float, max_iter: int) -> None:
+    if gap <= tol:  # not so for NaN
+        return
+    remedy = (
+        f"raise max_iter (now {max_iter}), tol, or gamma"
+        if n_iter >= max_iter
+        else "raise tol; similarities of your own must be positive semi-definite"
+    )
+    warnings.warn(
+        f"solver={solver!r} stopped after {n_iter} iterations at a relative duality gap of "
+        f"{gap:.1e}, above tol={tol:g}; the ranking may not be final: {remedy}.",
+        ConvergenceWarning,
+        stacklevel=4,
+    )

@@ -19,19 +19,28 @@ class Solution:
     verdict: Verdict
     n_iter: int
 
-    def ranked(self, k: int | None, repeated: Array) -> Array:
+    def ranked(self, k: int | None, repeated: Array, entry: Array | None = None) -> Array:
         """The first k columns by alpha descending, then G ascending, then index.
 
-        k None: all of the support. Columns marked as `repeated` come after all others.
+        k None: all of the support. Columns marked as `repeated` come after all others. With
+        `entry`, columns in the order they entered the support, that order decides within it.
         """
         J, G = self.J, self.verdict.gradient
-        head = J[np.lexsort((J, G[J], -self.alpha))]
+        head = by_weight(J, self.alpha, G[J])
+        if entry is not None:
+            entry = entry[np.isin(entry, J)]
+            head = np.concatenate([entry, head[~np.isin(head, entry)]])
         if k is None or k <= len(head):
             return head[:k]
         rest = G.copy()
         rest[J] = np.inf
         tail = in_order(rest, k - len(head))
         return np.concatenate([head, tail, np.flatnonzero(repeated)])[:k]
+
+
+def by_weight(J: Array, alpha: Array, gradient: Array) -> Array:
+    """J by alpha descending, then gradient ascending, then index."""
+    return J[np.lexsort((J, gradient, -alpha))]
 
 
 def in_order(values: Array, n: int, below: float = np.inf) -> Array:

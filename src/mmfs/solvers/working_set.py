@@ -1,9 +1,8 @@
-"""The default solver: descent on a few promising columns, one pass to find what they miss.
+"""A few columns at a time.
 
-A support has tens to thousands of columns among millions. So: take the most promising columns,
-solve the problem on them alone, compute every column's gradient in one pass over the data, add
-the columns that violate their margin most, and repeat until the duality gap over *all* columns
-is closed. The answer is that of descent over all columns, for a handful of passes.
+Take the most relevant columns, solve the problem on them, compute the gradient of every column in
+one pass, add those columns that violate their margin most, and repeat until the duality gap over
+*all* columns is closed. The answer is that of descent over all columns, for a handful of passes.
 """
 
 from typing import Any
@@ -21,6 +20,39 @@ Array = np.ndarray
 FEWEST, DEPTH = 100, 0.25
 
 
+class WorkingSet:
+    """Columns taken so far, their similarities, and weights to go on from."""
+
+    def __init__(self, problem: Problem, J: Array, tol: float) -> None:
+        self.problem = problem
+        self.r_max = max(float(problem.r.max()), np.finfo(float).tiny)
+        self.eps = 1e-2 * tol * self.r_max
+        self.taken = problem.Q.take(_within_limit(J, 0))
+        self.Q = problem.Q.gram(self.taken, self.taken)
+
+    def descent(self, rng: np.random.Generator) -> GramDescent:
+        problem = self.problem
+        return GramDescent(self.Q, problem.r[self.taken.J], problem.C, self.eps, rng)
+
+    def outside(self, values: Array) -> Array:
+        """A copy with infinity where columns have been taken."""
+        values = values.copy()
+        values[self.taken.J] = np.inf
+        return values
+
+    def add(self, J: Array) -> None:
+        Q, taken = self.problem.Q, self.taken
+        new = Q.take(_within_limit(J, len(taken.J)))
+        across = Q.gram(taken, new)
+        self.Q = np.block([[self.Q, across], [across.T, Q.gram(new, new)]])
+        self.taken = taken.join(new)
+
+    def sharpen(self) -> bool:
+        """Ask more of the next descent; False if that is past what rounding allows."""
+        self.eps /= 100
+        return self.eps >= 1e-16 * self.r_max
+
+
 def working_set(
     problem: Problem,
     aim: Aim,
@@ -32,41 +64,31 @@ def working_set(
     **_: Any,
 ) -> Solution:
     """After every round `report(round, columns, gap)` is told."""
-    r = problem.r
-    r_max = max(float(r.max()), np.finfo(float).tiny)
-    eps = 1e-2 * tol * r_max
-    taken = problem.Q.take(_within_limit(in_order(-r, max(FEWEST, aim.fewest)), 0))
-    Q = problem.Q.gram(taken, taken)
-    alpha = np.zeros(len(taken.J))
-    gamma, floor = None, -DEPTH * _without(-r, taken.J).min()
+    here = WorkingSet(problem, in_order(-problem.r, max(FEWEST, aim.fewest)), tol)
+    alpha = np.zeros(len(here.taken.J))
+    gamma, floor = None, -DEPTH * here.outside(-problem.r).min()
     for n_iter in range(1, max_iter + 1):
-        descent = GramDescent(Q, r[taken.J], problem.C, eps, rng)
+        descent = here.descent(rng)
         descent.alpha[: len(alpha)] = alpha
         # Far below the relevance that the best column outside has left, a search would only find
         # what these columns can do without it.
         alpha, gamma, complete = aim(descent.solve, gamma, floor)
-        verdict = problem.judge(taken, alpha, gamma)
+        verdict = problem.judge(here.taken, alpha, gamma)
         if report:
-            report(n_iter, len(taken.J), verdict.relative_gap)
+            report(n_iter, len(alpha), verdict.relative_gap)
         closed = verdict.relative_gap <= tol
         if (closed and complete) or n_iter == max_iter:
             break
-        b, outside = verdict.b, _without(verdict.gradient, taken.J)
-        floor = DEPTH * min(b - outside.min(), r_max)
+        b, outside = verdict.b, here.outside(verdict.gradient)
+        floor = DEPTH * min(b - outside.min(), here.r_max)
         n_more = max(FEWEST, aim.fewest, 2 * int(np.count_nonzero(alpha)))
         worst = in_order(outside, n_more, below=0.0 if complete else b - floor)
-        if len(worst) == 0:
-            if not closed:  # all that is missing is precision
-                if eps < 1e-14 * r_max:
-                    break
-                eps /= 100
-            continue
-        new = problem.Q.take(_within_limit(worst, len(taken.J)))
-        across = problem.Q.gram(taken, new)
-        Q = np.block([[Q, across], [across.T, problem.Q.gram(new, new)]])
-        taken = taken.join(new)
+        if len(worst):
+            here.add(worst)
+        elif not closed and not here.sharpen():  # all that is missing is precision
+            break
     support = alpha > 0
-    return Solution(taken.J[support], alpha[support], gamma, verdict, n_iter)
+    return Solution(here.taken.J[support], alpha[support], gamma, verdict, n_iter)
 
 
 def _within_limit(J: Array, n_taken: int) -> Array:
@@ -77,10 +99,3 @@ def _within_limit(J: Array, n_taken: int) -> Array:
             "raise gamma or C, or use solver='dcd'."
         )
     return np.sort(J)
-
-
-def _without(values: Array, J: Array) -> Array:
-    """A copy with infinity at the positions J."""
-    values = values.copy()
-    values[J] = np.inf
-    return values

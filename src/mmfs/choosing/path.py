@@ -1,0 +1,172 @@
+"""What is selected as the pressure towards few features, or the price of a violation, falls."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from mmfs.posing import Posed
+from mmfs.selector import MMFS
+from mmfs.solvers import (
+    POINTS,
+    AtGamma,
+    Point,
+    Solution,
+    Stop,
+    falling_gammas,
+    order_of_entry,
+    solve,
+    solve_path,
+    stops_at,
+)
+from mmfs.validation import Rule, is_int
+
+Array = np.ndarray
+
+# A path over C ends at this fraction of the largest weight that the hard margin gives.
+LOWEST_C = 1 / 20
+
+GRID = Rule(
+    lambda v: (
+        (is_int(v) and v >= 2)
+        or (
+            np.ndim(v) == 1
+            and len(v) > 0
+            and np.asarray(v).dtype.kind in "iuf"
+            and bool(np.all(np.isfinite(v)) and np.all(np.asarray(v) > 0))
+        )
+    ),
+    "a whole number of at least 2, or an array of positive numbers",
+)
+
+
+@dataclass(frozen=True)
+class Path:
+    """Solutions at n points, from few features to many."""
+
+    gammas: Array  # at each point, as all the following up to `objectives`
+    Cs: Array
+    b: Array  # the relevance a feature must have left to be in
+    n_support: Array
+    gaps: Array  # relative duality gaps over all columns
+    objectives: Array
+    alphas: sp.csc_array  # weights, n_features x n
+    order: Array  # columns in the order they enter the support, those that enter together by weight
+    entered: Array  # the point at which each of them does
+    feature_names: Array | None
+    n_passes: int  # how often all of X was read
+
+    def __len__(self) -> int:
+        return len(self.gammas)
+
+    def __repr__(self) -> str:
+        return (
+            f"<Path of {len(self)} points: gamma {self.gammas[0]:.3g} to {self.gammas[-1]:.3g}, "
+            f"C {self.Cs[0]:.3g} to {self.Cs[-1]:.3g}, {self.n_support[0]} to "
+            f"{self.n_support[-1]} support features>"
+        )
+
+
+def mmfs_path(
+    X: Any, y: Any = None, *, gammas: Any = POINTS, Cs: Any = None, **options: Any
+) -> Path:
+    """The solutions of `MMFS` along falling gamma or, if `Cs` is given, along falling C.
+
+    All points are solved on the same few columns and certified together, so that fifty of them
+    cost about three times as much as one fit.
+
+    Parameters
+    ----------
+    X, y
+        As for `MMFS.fit`.
+    gammas : int or array, default=50
+        Values of gamma, or how many: in equal ratios, from where the second feature enters down to
+        the gamma that `MMFS(**options)` would use.
+    Cs : int, array or None, default=None
+        Values of C for a path over C at that gamma, or how many: in equal ratios, from the
+        largest weight of the hard margin, where C begins to matter, to a twentieth of it.
+    **options
+        Parameters of `MMFS`. A `formulation="constrained"` has no path; `rank` and `keep_scores`
+        do not matter, and the solver is always the working set.
+
+    Returns
+    -------
+    Path
+
+    Examples
+    --------
+    >>> from mmfs import mmfs_path
+    >>> from mmfs.datasets import make_planted
+    >>> X, y, names = make_planted()
+    >>> path = mmfs_path(X, y, gammas=[2.0, 0.5, 0.1])
+    >>> path.n_support.tolist()
+    [2, 7, 8]
+    >>> names[path.order[:4]].tolist()
+    ['signal 2', 'copy of 1', 'signal 3', 'mirror of 5']
+    """
+    for name, value in (("gammas", gammas), ("Cs", Cs)):
+        if value is not None and not GRID.holds(value):
+            raise ValueError(f"{name} must be {GRID.wanted}, got {value!r}.")
+    selector = MMFS(**options)
+    posed, rng = selector._pose(X, y)
+    if selector.formulation == "constrained":
+        raise ValueError(
+            "formulation='constrained' has no path, since it has no gamma; vary theta instead."
+        )
+    solver_options = selector._options(rng)
+    aim = posed.aim(selector.gamma, posed.number(selector.n_features_to_select))
+    if Cs is not None:
+        stops, start = _over_C(posed, Cs, aim, solver_options)
+    else:
+        stops, start = _over_gamma(posed, gammas, aim, solver_options)
+    points = solve_path(posed.problem, stops, start=start.J, **solver_options)
+    return _gathered(points, posed, getattr(selector, "feature_names_in_", None))
+
+
+def _over_gamma(posed: Posed, gammas: Any, aim: Any, options: Any) -> tuple[list[Stop], Solution]:
+    """The stops, and the solution at the last of them."""
+    problem = posed.problem
+    if not is_int(gammas):
+        stops = stops_at(np.sort(gammas)[::-1], problem.C)
+        return stops, solve(problem, stops[-1].aim, **options)
+    last = solve(problem, aim, **options)
+    return stops_at(falling_gammas(problem, last.gamma, gammas), problem.C), last
+
+
+def _over_C(posed: Posed, Cs: Any, aim: Any, options: Any) -> tuple[list[Stop], Solution]:
+    hard = solve(replace(posed.problem, C=np.inf), aim, **options)
+    if is_int(Cs):
+        largest = float(hard.alpha.max())
+        Cs = np.geomspace(largest, LOWEST_C * largest, Cs)
+    stops = [Stop(AtGamma(hard.gamma), float(C)) for C in np.sort(Cs)[::-1]]
+    return stops, solve(replace(posed.problem, C=stops[-1].C), stops[-1].aim, **options)
+
+
+def _gathered(points: list[Point], posed: Posed, names: Array | None) -> Path:
+    def each(name: str) -> Array:
+        return np.array([getattr(point, name) for point in points])
+
+    n_support = np.array([len(point.J) for point in points])
+    order, entered = order_of_entry(points)
+    alphas = sp.csc_array(
+        (
+            np.concatenate([point.alpha for point in points]),
+            np.concatenate([point.J for point in points]),
+            np.concatenate([[0], np.cumsum(n_support)]),
+        ),
+        shape=(len(posed.usable), len(points)),
+    )
+    return Path(
+        gammas=each("gamma"),
+        Cs=each("C"),
+        b=each("b"),
+        n_support=n_support,
+        gaps=each("relative_gap"),
+        objectives=each("objective"),
+        alphas=alphas,
+        order=order,
+        entered=entered,
+        feature_names=names,
+        n_passes=posed.n_passes,
+    )

@@ -1,0 +1,88 @@
+"""From data and parameters to the problem that is solved."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mmfs.columns import Columns
+from mmfs.kernels import Precomputed, Similarity, similarity_of
+from mmfs.problem import Problem
+from mmfs.relevance import given, level_of_chance
+from mmfs.solvers import Aim, AtGamma, UnitSum, below_level, enough_support
+from mmfs.validation import check_similarities, is_name, number_to_select, read_input
+
+Array = np.ndarray
+
+# gamma="auto" leaves the weights room to tell features apart: support for 1.5 K, then the best K.
+# Beyond LARGEST support features the gradient alone ranks the rest.
+HEAD_ROOM, LARGEST = 1.5, 2_000
+
+
+@dataclass(frozen=True)
+class Posed:
+    """The problem, and what else is known of the columns."""
+
+    problem: Problem
+    relevance: Array  # r before it is multiplied by tau
+    usable: Array  # not constant
+    eligible: Array  # usable, and not the same as another column that stands for it
+    y: Array | None
+    columns: Columns | None  # None where similarities were given instead of data
+    n_outputs: int
+    tau: float
+
+    @property
+    def n_rows(self) -> int:
+        return len(self.usable) if self.columns is None else self.columns.shape[0]
+
+    @property
+    def repeated(self) -> Array:
+        return self.usable & ~self.eligible
+
+    @property
+    def n_passes(self) -> int:
+        return 1 if self.columns is None else self.columns.n_passes
+
+    def number(self, asked: int | float | None) -> int | None:
+        return number_to_select(asked, len(self.usable), int(self.usable.sum()))
+
+    def aim(self, gamma: Any, k: int | None) -> Aim:
+        """What "auto", or a gamma, asks of the solver for k features (None: as many as matter)."""
+        if not isinstance(gamma, str):
+            return AtGamma(float(gamma))
+        r_max, n_eligible = float(self.problem.r.max()), int(self.eligible.sum())
+        if k is not None:
+            return enough_support(min(int(np.ceil(HEAD_ROOM * k)), n_eligible, LARGEST), r_max)
+        return below_level(self.tau * level_of_chance(n_eligible, self.n_rows, self.n_outputs))
+
+    def unit_sum(self) -> Aim:
+        """The constrained form."""
+        C, n_eligible = self.problem.C, int(self.eligible.sum())
+        if n_eligible * C < 1:
+            raise ValueError(
+                f"formulation='constrained' asks for weights that sum to 1, but {n_eligible} "
+                f"distinct columns with weights up to C={C:g} cannot reach it; take C of at least "
+                f"{1 / n_eligible:.3g}."
+            )
+        return UnitSum(float(self.problem.r.max()), C)
+
+
+def pose(selector: Any, X: Any, y: Any, rng: np.random.RandomState) -> Posed:
+    """Read X and y under the parameters of `selector`, an MMFS."""
+    if is_name(selector.kernel, "precomputed"):
+        X, y = read_input(selector, X, y, needs_y=False)
+        similarity: Similarity = Precomputed(check_similarities(X))
+        usable = eligible = np.ones(len(X), dtype=bool)
+        values = selector.relevance
+        r = given(values(X, y) if callable(values) else values, usable)
+        columns, n_outputs = None, 1
+    else:
+        data = selector._read(X, y, selector.task, selector.center)
+        similarity = similarity_of(selector.kernel, data.columns, data.products)
+        r, usable = data.relevance(selector.relevance, rng), data.usable
+        eligible = usable & ~data.repeated(r, similarity.mirrors)
+        y, columns, n_outputs = data.y, data.columns, data.target.Y.shape[1]
+    tau = selector.theta / (1 - selector.theta)
+    problem = Problem(similarity, np.where(eligible, tau * r, -np.inf), float(selector.C))
+    return Posed(problem, r, usable, eligible, y, columns, n_outputs, tau)
