@@ -1,6 +1,6 @@
 """Max-margin feature selection."""
 
-from mmfs.choosing import mmfs_path
+from mmfs.choosing import MMFSCV, MMFSIC, KnockoffSelector, StabilitySelector, mmfs_path
 from mmfs.comparators import FCBF, FGM, GDM, MRMR, QPFS, SVMRFE, MaxRel
 from mmfs.selector import MMFS
 
@@ -11,10 +11,14 @@ __all__ = [
     "FGM",
     "GDM",
     "MMFS",
+    "MMFSCV",
+    "MMFSIC",
     "MRMR",
     "QPFS",
     "SVMRFE",
+    "KnockoffSelector",
     "MaxRel",
+    "StabilitySelector",
     "__version__",
     "mmfs_path",
 ]

@@ -36,6 +36,10 @@ class Target:
     values: Array | None  # the numbers themselves, for one real output
 
     @property
+    def of_classes(self) -> bool:
+        return self.n_labels > 0 and self.values is None
+
+    @property
     def several(self) -> bool:
         """Several real outputs, which have no labels."""
         return self.n_labels == 0

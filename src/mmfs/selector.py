@@ -208,7 +208,7 @@ class MMFS(Selector):
     def _fit(self, X: Any, y: Any) -> None:
         posed, rng = self._pose(X, y)
         k = posed.number(self.n_features_to_select)
-        options = self._options(rng)
+        options = self._solver_options(rng)
         aim = posed.unit_sum() if self._constrained() else posed.aim(self.gamma, k)
         solution = solve(posed.problem, aim, solver=self.solver, **options)
         entry = None
@@ -230,7 +230,7 @@ class MMFS(Selector):
         posed = pose(self, X, y, rng)
         return posed, np.random.default_rng(rng.randint(2**31))
 
-    def _options(self, rng: np.random.Generator) -> dict[str, Any]:
+    def _solver_options(self, rng: np.random.Generator) -> dict[str, Any]:
         report = self._report if self.verbose else None
         return {"tol": self.tol, "max_iter": self.max_iter, "rng": rng, "report": report}
 

@@ -24,6 +24,9 @@ from mmfs.validation import Rule, is_int
 
 Array = np.ndarray
 
+# Features to look at, at most, unless told otherwise.
+MOST = 100
+
 # A path over C ends at this fraction of the largest weight that the hard margin gives.
 LOWEST_C = 1 / 20
 
@@ -101,7 +104,7 @@ def mmfs_path(
     >>> X, y, names = make_planted()
     >>> path = mmfs_path(X, y, gammas=[2.0, 0.5, 0.1])
     >>> path.n_support.tolist()
-    [2, 7, 8]
+    [3, 7, 8]
     >>> names[path.order[:4]].tolist()
     ['signal 2', 'copy of 1', 'signal 3', 'mirror of 5']
     """
@@ -114,7 +117,7 @@ def mmfs_path(
         raise ValueError(
             "formulation='constrained' has no path, since it has no gamma; vary theta instead."
         )
-    solver_options = selector._options(rng)
+    solver_options = selector._solver_options(rng)
     aim = posed.aim(selector.gamma, posed.number(selector.n_features_to_select))
     if Cs is not None:
         stops, start = _over_C(posed, Cs, aim, solver_options)
@@ -131,11 +134,13 @@ def _over_gamma(posed: Posed, gammas: Any, aim: Any, options: Any) -> tuple[list
         stops = stops_at(np.sort(gammas)[::-1], problem.C)
         return stops, solve(problem, stops[-1].aim, **options)
     last = solve(problem, aim, **options)
+    assert last.gamma is not None
     return stops_at(falling_gammas(problem, last.gamma, gammas), problem.C), last
 
 
 def _over_C(posed: Posed, Cs: Any, aim: Any, options: Any) -> tuple[list[Stop], Solution]:
     hard = solve(replace(posed.problem, C=np.inf), aim, **options)
+    assert hard.gamma is not None
     if is_int(Cs):
         largest = float(hard.alpha.max())
         Cs = np.geomspace(largest, LOWEST_C * largest, Cs)

@@ -1,0 +1,84 @@
+"""What the choosers share: an MMFS whose number of features and gamma they find."""
+
+from abc import abstractmethod
+from typing import Any
+
+from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
+
+from mmfs.base import Selector
+from mmfs.relevance import Target
+from mmfs.selector import MMFS
+from mmfs.validation import Rule, check_parameters, is_name
+
+OPTIONS = Rule(lambda v: v is None or isinstance(v, MMFS), "an MMFS, or None for MMFS()")
+
+
+def check_resampled(selector: Any, name: str) -> None:
+    """Refuse what cannot be selected again from a part of the rows."""
+    if not isinstance(selector, Selector) or "n_features_to_select" not in selector.get_params():
+        raise ValueError(
+            f"{name} needs a selector of this package that has n_features_to_select, got "
+            f"{selector!r}."
+        )
+    if is_name(getattr(selector, "kernel", None), "precomputed"):
+        raise ValueError(
+            f"{name} selects from parts of the rows, but kernel='precomputed' has similarities "
+            "instead of rows."
+        )
+    relevance = getattr(selector, "relevance", "")
+    if not isinstance(relevance, str) and not callable(relevance):
+        raise ValueError(
+            f"{name} selects from parts of the rows, for which an array of relevances cannot be "
+            "found again; pass a function of (X, y)."
+        )
+
+
+def settle_task(selector: Any, target: Target) -> None:
+    """Read the target in every part of the rows as in all of them."""
+    if "task" in selector.get_params():
+        selector.set_params(task="classification" if target.of_classes else "regression")
+
+
+class Chooser(Selector):
+    """A selector that chooses the number of features and gamma of another, `best_selector_`."""
+
+    selector: MMFS | None
+
+    @abstractmethod
+    def _choose(self, X: Any, y: Any) -> dict[str, Any]:
+        """n_features_to_select and gamma, from data that was checked."""
+
+    def _fit(self, X: Any, y: Any) -> None:
+        check_parameters(self)
+        self._check_options(self._options())
+        chosen = self._choose(X, y)
+        best = self._options().set_params(**chosen).fit(X, y)
+        self.best_selector_ = best
+        self.best_gamma_, self.best_n_features_ = best.gamma_, len(best.indices_)
+        self.indices_, self.n_features_in_ = best.indices_, best.n_features_in_
+        if hasattr(best, "feature_names_in_"):
+            self.feature_names_in_ = best.feature_names_in_
+
+    def _options(self) -> MMFS:
+        """The selector as it was given, to be told what was chosen."""
+        return MMFS() if self.selector is None else clone(self.selector)
+
+    def _check_options(self, selector: MMFS) -> None:
+        name = type(self).__name__
+        check_resampled(selector, name)
+        if selector.n_features_to_select is not None or not is_name(selector.gamma, "auto"):
+            raise ValueError(
+                f"{name} chooses n_features_to_select and gamma itself; leave those of `selector` "
+                "as they are by default."
+            )
+
+    def explain(self, X: Any, features: Any = None, *, n_dropped: int = 10) -> Any:
+        """As `MMFS.explain`, for the selection that was chosen."""
+        check_is_fitted(self)
+        return self.best_selector_.explain(X, features, n_dropped=n_dropped)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags

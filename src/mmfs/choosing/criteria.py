@@ -1,0 +1,140 @@
+"""How many features, by an information criterion: one path, no cross-validation."""
+
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.special import gammaln
+
+from mmfs.choosing.base import OPTIONS, Chooser
+from mmfs.choosing.path import MOST
+from mmfs.posing import Posed
+from mmfs.selector import MMFS
+from mmfs.solvers import POINTS, Point, falling_gammas, solve, solve_path, stops_at
+from mmfs.validation import Rule, is_int, is_name, one_of
+
+Array = np.ndarray
+
+# A sum of squares below this is zero.
+ROUNDING = 1e-12
+
+
+class MMFSIC(Chooser):
+    """MMFS with gamma, and so the number of features, chosen by BIC or EBIC along its path.
+
+    With the aligned kernel MMFS is penalised least squares. For M rows, q outputs (one, or classes
+    less one), k support features, and the sum of squares RSS that least squares without a penalty
+    leaves of the target when it may use these features, the criterion is
+
+        M q log(RSS / (M q)) + q k log(M)        "bic"
+        ... + 2 log(N choose k)                  "ebic", for the N columns there were to choose from
+
+    Parameters
+    ----------
+    criterion : {"ebic", "bic"}, default="ebic"
+        BIC takes too many features where there are far more columns than rows.
+    max_features : int or None, default=None
+        Where to end the path. None: 100 features, or half as many as there are rows or columns.
+    selector : MMFS or None, default=None
+        Other options of the selection. Its kernel must be "aligned", its relevance "correlation",
+        its theta 0.5 and its formulation "squared_bias": no other is a least squares problem.
+    n_jobs : int or None, default=None
+        Threads for passes over the data.
+    verbose : int, default=0
+        1 reports progress on stderr.
+
+    Attributes
+    ----------
+    best_selector_ : MMFS
+        The chosen selector.
+    best_n_features_, best_gamma_
+        What was chosen.
+    criterion_, gammas_, n_support_ : ndarray
+        The criterion along the path, with gamma and the number of support features.
+    indices_, support_, n_features_in_, feature_names_in_
+        As in `MMFS`.
+
+    Examples
+    --------
+    >>> from mmfs import MMFSIC
+    >>> from mmfs.datasets import make_planted
+    >>> X, y, names = make_planted()
+    >>> MMFSIC().fit(X, y).best_n_features_
+    6
+    """
+
+    _rules: ClassVar = {
+        "criterion": one_of("ebic", "bic"),
+        "max_features": Rule(
+            lambda v: v is None or (is_int(v) and v >= 1), "a whole number of at least 1, or None"
+        ),
+        "selector": OPTIONS,
+    }
+
+    def __init__(
+        self,
+        criterion: str = "ebic",
+        *,
+        max_features: int | None = None,
+        selector: MMFS | None = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.criterion = criterion
+        self.max_features = max_features
+        self.selector = selector
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def _check_options(self, selector: MMFS) -> None:
+        super()._check_options(selector)
+        fixed = {
+            "kernel": "aligned",
+            "relevance": "correlation",
+            "formulation": "squared_bias",
+        }
+        for name, value in fixed.items():
+            if not is_name(getattr(selector, name), value):
+                raise ValueError(
+                    f"MMFSIC needs a least squares problem, which takes {name}={value!r}; use "
+                    f"MMFSCV to choose with {name}={getattr(selector, name)!r}."
+                )
+        if selector.theta != 0.5:
+            raise ValueError(
+                f"MMFSIC needs theta=0.5, got {selector.theta}; use MMFSCV to choose with another."
+            )
+
+    def _options(self) -> MMFS:
+        return super()._options().set_params(n_jobs=self.n_jobs, verbose=self.verbose)
+
+    def _choose(self, X: Any, y: Any) -> dict[str, Any]:
+        selector = self._options()
+        posed, rng = selector._pose(X, y)
+        problem, options = posed.problem, selector._solver_options(rng)
+        n_usable = int(posed.usable.sum())
+        most = self.max_features or max(1, min(MOST, posed.n_rows // 2, n_usable // 2))
+        last = solve(problem, posed.aim("auto", min(most, n_usable)), **options)
+        assert last.gamma is not None
+        stops = stops_at(falling_gammas(problem, last.gamma, POINTS), problem.C)
+        points = solve_path(problem, stops, start=last.J, **options)
+        self.gammas_ = np.array([point.gamma for point in points])
+        self.n_support_ = np.array([len(point.J) for point in points])
+        self.criterion_ = self._values(posed, points)
+        return {"gamma": float(self.gammas_[np.argmin(self.criterion_)])}
+
+    def _values(self, posed: Posed, points: list[Point]) -> Array:
+        n_rows, q, n_columns = posed.n_rows, posed.n_outputs, int(posed.eligible.sum())
+        similarity, r = posed.problem.Q, posed.problem.r
+        J = np.unique(np.concatenate([point.J for point in points]))
+        taken = similarity.take(J)
+        Q = similarity.gram(taken, taken)
+        values = np.empty(len(points))
+        for t, point in enumerate(points):
+            i, k = np.searchsorted(J, point.J), len(point.J)
+            # What least squares leaves of the target, whose squares sum to q.
+            rss = q - r[point.J] @ np.linalg.lstsq(Q[np.ix_(i, i)], r[point.J], rcond=None)[0]
+            values[t] = n_rows * q * np.log(max(rss, ROUNDING) / (n_rows * q))
+            values[t] += q * k * np.log(n_rows)
+            if self.criterion == "ebic":
+                chosen, left = gammaln(k + 1), gammaln(n_columns - k + 1)
+                values[t] += 2 * (gammaln(n_columns + 1) - chosen - left)
+        return values

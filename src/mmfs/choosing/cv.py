@@ -1,0 +1,287 @@
+"""How many features predict best, by cross-validation with the selection redone in every fold."""
+
+from collections.abc import Iterator
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+from joblib import Parallel, delayed
+from sklearn.base import clone, is_classifier
+from sklearn.linear_model import Ridge
+from sklearn.metrics import check_scoring
+from sklearn.model_selection import KFold, StratifiedKFold, check_cv
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import LinearSVC
+
+from mmfs.choosing.base import OPTIONS, Chooser, settle_task
+from mmfs.choosing.path import GRID, MOST
+from mmfs.posing import Posed
+from mmfs.relevance import Target
+from mmfs.selector import MMFS
+from mmfs.solvers import Point, Solution, Stop, solve, solve_path
+from mmfs.validation import Rule, is_int, is_name, one_of
+
+Array = np.ndarray
+
+# Numbers of features to try, unless told which: this many, in about equal ratios.
+TRIED = 15
+
+
+class Candidate(NamedTuple):
+    n_features_to_select: int
+    gamma: float | str
+
+
+class MMFSCV(Chooser):
+    """MMFS with the number of features and gamma chosen by cross-validation.
+
+    In every fold the features are selected from the training rows alone, for all candidates along
+    one warm-started path; an estimator is trained on them and scored on the rows left out. The
+    chosen number and gamma are then used on all rows.
+
+    Parameters
+    ----------
+    estimator : scikit-learn estimator, default=None
+        What the features are for. None stands for a linear SVM (L2 penalty, squared hinge loss,
+        C = 1) on columns of unit variance, or ridge regression if y holds quantities.
+    n_features : array of int or None, default=None
+        Numbers of features to try. None: 15 numbers from 1 to 100, as far as there are columns.
+    gammas : "auto", int or array, default="auto"
+        "auto" gives every number of features its own gamma, as `MMFS` does. Otherwise every
+        number is tried with every gamma: those in the array, or so many in equal ratios from 1
+        to 0.001.
+    cv : int, cross-validation generator or iterable, default=5
+        A number stands for shuffled folds, stratified for classes.
+    scoring : str, callable or None, default=None
+        As in scikit-learn; None is the estimator's own score.
+    rule : {"best", "one_se"}, default="best"
+        "best" takes the best mean score, of equal ones that with fewest features. "one_se" takes
+        the fewest features whose mean score is at most one standard error below the best.
+    selector : MMFS or None, default=None
+        All other options of the selection, such as its kernel.
+    random_state : int or None, default=0
+        Shuffles the folds.
+    n_jobs : int or None, default=None
+        Folds to work on at once. Results do not depend on it.
+    verbose : int, default=0
+        1 reports progress on stderr.
+
+    Attributes
+    ----------
+    best_selector_ : MMFS
+        The chosen selector, fitted on all rows.
+    best_n_features_, best_gamma_, best_score_, best_index_
+        What was chosen, its mean score, and its position in `cv_results_`.
+    cv_results_ : dict of arrays
+        A value per candidate: `n_features`, `gamma` ("auto" stands for each number's own),
+        `mean_test_score`, `std_test_score`, `se_test_score`, `rank_test_score` and
+        `split0_test_score` and so on.
+    indices_, support_, n_features_in_, feature_names_in_
+        As in `MMFS`.
+
+    Notes
+    -----
+    `best_score_` is the best of many and so somewhat optimistic; for an honest figure put the
+    selector in a pipeline and cross-validate that. Rows of X are copied, fold by fold.
+
+    Examples
+    --------
+    >>> from mmfs import MMFSCV
+    >>> from mmfs.datasets import make_planted
+    >>> X, y, names = make_planted()
+    >>> search = MMFSCV(rule="one_se").fit(X, y)
+    >>> search.best_n_features_
+    7
+    """
+
+    _rules: ClassVar = {
+        "n_features": Rule(
+            lambda v: (
+                v is None
+                or (np.ndim(v) == 1 and len(v) > 0 and all(is_int(n) and n >= 1 for n in v))
+            ),
+            "an array of whole numbers of at least 1, or None",
+        ),
+        "gammas": Rule(lambda v: is_name(v, "auto") or GRID.holds(v), f"'auto', {GRID.wanted}"),
+        "rule": one_of("best", "one_se"),
+        "selector": OPTIONS,
+    }
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        n_features: Any = None,
+        gammas: Any = "auto",
+        cv: Any = 5,
+        scoring: Any = None,
+        rule: str = "best",
+        selector: MMFS | None = None,
+        random_state: Any = 0,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.estimator = estimator
+        self.n_features = n_features
+        self.gammas = gammas
+        self.cv = cv
+        self.scoring = scoring
+        self.rule = rule
+        self.selector = selector
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any = None, groups: Any = None) -> Self:
+        """Choose and select. `groups` goes to the cross-validation generator; see `MMFS.fit`."""
+        self._groups = groups
+        try:
+            return super().fit(X, y)
+        finally:
+            del self._groups
+
+    def _check_options(self, selector: MMFS) -> None:
+        super()._check_options(selector)
+        if selector.formulation == "constrained" and not is_name(self.gammas, "auto"):
+            raise ValueError(
+                "gammas have no meaning with formulation='constrained'; leave gammas='auto'."
+            )
+
+    def _choose(self, X: Any, y: Any) -> dict[str, Any]:
+        selector = self._options()
+        data = self._read(X, y, selector.task, selector.center)
+        X, target = data.X, data.target
+        settle_task(selector, target)
+        y = np.array(data.y.tolist()) if data.y.dtype.kind == "O" else data.y
+        estimator = default_estimator(X, target) if self.estimator is None else self.estimator
+        scorer = check_scoring(estimator, scoring=self.scoring)
+        candidates = self._candidates(int(data.usable.sum()))
+        splits = list(self._splitter(y, target, estimator).split(X, y, self._groups))
+        work = (
+            delayed(scores_of_fold)(selector, estimator, scorer, candidates, X, y, *split)
+            for split in splits
+        )
+        scores = np.empty((len(splits), len(candidates)))
+        for fold, values in enumerate(Parallel(self.n_jobs, return_as="generator")(work)):
+            scores[fold] = values
+            self._say(f"fold {fold + 1} of {len(splits)}, best score {values.max():.4g}")
+        return self._pick(candidates, scores)._asdict()
+
+    def _candidates(self, n_usable: int) -> list[Candidate]:
+        numbers = self.n_features
+        if numbers is None:
+            numbers = np.unique(np.rint(np.geomspace(1, min(MOST, n_usable), TRIED)).astype(int))
+        if max(numbers) > n_usable:
+            raise ValueError(
+                f"n_features goes up to {max(numbers)}, but X has {n_usable:,} columns that are "
+                "not constant."
+            )
+        gammas = self.gammas
+        if is_int(gammas):
+            gammas = np.geomspace(1.0, 1e-3, gammas)
+        values = ["auto"] if isinstance(gammas, str) else sorted(map(float, gammas), reverse=True)
+        return [Candidate(int(n), gamma) for gamma in values for n in sorted(set(numbers))]
+
+    def _splitter(self, y: Array, target: Target, estimator: Any) -> Any:
+        if not is_int(self.cv):
+            return check_cv(self.cv, y, classifier=is_classifier(estimator))
+        kind = StratifiedKFold if target.of_classes else KFold
+        return kind(self.cv, shuffle=True, random_state=self.random_state)
+
+    def _pick(self, candidates: list[Candidate], scores: Array) -> Candidate:
+        """Note all results; return the candidate that the rule takes."""
+        if not np.isfinite(scores).all():
+            raise ValueError(
+                "some folds have no finite score; choose another `scoring` or estimator, or folds "
+                "with every class in them."
+            )
+        mean, n_folds = scores.mean(axis=0), len(scores)
+        deviation = scores.std(axis=0, ddof=1) if n_folds > 1 else np.zeros(len(mean))
+        error = deviation / np.sqrt(n_folds)
+        numbers = np.array([candidate.n_features_to_select for candidate in candidates])
+        if self.rule == "best":
+            order = np.lexsort((numbers, -mean))
+        else:
+            best = int(np.argmax(mean))
+            enough = mean >= mean[best] - error[best]
+            order = np.lexsort((-mean, numbers, ~enough))
+        self.best_index_ = int(order[0])
+        self.best_score_ = float(mean[self.best_index_])
+        self.cv_results_ = {
+            "n_features": numbers,
+            "gamma": np.array([candidate.gamma for candidate in candidates]),
+            "mean_test_score": mean,
+            "std_test_score": deviation,
+            "se_test_score": error,
+            "rank_test_score": 1 + (mean[None, :] > mean[:, None]).sum(axis=1),
+        } | {f"split{fold}_test_score": values for fold, values in enumerate(scores)}
+        return candidates[self.best_index_]
+
+
+def default_estimator(X: Any, target: Target) -> Any:
+    """What the features are judged by if nothing is said."""
+    scale = StandardScaler(with_mean=isinstance(X, np.ndarray))
+    if target.of_classes:
+        svm = LinearSVC(C=1.0, dual="auto", max_iter=10_000, random_state=0)
+        return make_pipeline(scale, svm)
+    return make_pipeline(scale, Ridge())
+
+
+def scores_of_fold(
+    selector: MMFS,
+    estimator: Any,
+    scorer: Any,
+    candidates: list[Candidate],
+    X: Any,
+    y: Array,
+    train: Array,
+    test: Array,
+) -> Array:
+    """Of every candidate: select in the training rows, train on them, score on the others."""
+    X_train, y_train, X_test, y_test = X[train], y[train], X[test], y[test]
+    selections = _selections(selector, candidates, X_train, y_train)
+    scores = np.empty(len(candidates))
+    for i, J in enumerate(map(np.sort, selections)):
+        fitted = clone(estimator).fit(X_train[:, J], y_train)
+        scores[i] = scorer(fitted, X_test[:, J], y_test)
+    return scores
+
+
+def _selections(selector: MMFS, candidates: list[Candidate], X: Any, y: Array) -> Iterator[Array]:
+    """The columns that MMFS would select for each candidate."""
+    if selector.rank == "path" or selector.solver != "working_set" or selector._constrained():
+        for candidate in candidates:
+            yield clone(selector).set_params(**candidate._asdict()).fit(X, y).indices_
+        return
+    posed, rng = clone(selector)._pose(X, y)
+    problem, options, n_usable = (
+        posed.problem,
+        selector._solver_options(rng),
+        int(posed.usable.sum()),
+    )
+    # Numbers that share a gamma share a point of the path, and its ranking.
+    most: dict[Any, Candidate] = {}
+    for candidate in candidates:
+        number = min(candidate.n_features_to_select, n_usable)
+        most[_place(candidate)] = Candidate(number, candidate.gamma)
+    stops = [Stop(posed.aim(c.gamma, c.n_features_to_select), problem.C) for c in most.values()]
+    last = solve(problem, stops[-1].aim, **options)
+    points = solve_path(problem, stops, start=last.J, **options)
+    rankings = {
+        place: _ranking(point, candidate.n_features_to_select, posed)
+        for (place, candidate), point in zip(most.items(), points, strict=True)
+    }
+    for candidate in candidates:
+        yield rankings[_place(candidate)][: candidate.n_features_to_select]
+
+
+def _place(candidate: Candidate) -> Any:
+    return candidate if candidate.gamma == "auto" else candidate.gamma
+
+
+def _ranking(point: Point, k: int, posed: Posed) -> Array:
+    if k <= len(point.J):
+        return point.ranked()
+    problem = posed.problem
+    verdict = problem.judge(problem.Q.take(point.J), point.alpha, point.gamma)
+    return Solution(point.J, point.alpha, point.gamma, verdict, 0).ranked(k, posed.repeated)

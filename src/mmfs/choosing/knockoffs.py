@@ -1,0 +1,174 @@
+"""Selection with a bound on the share of false features, by knockoffs.
+
+Every column gets a knockoff: a random column with the same correlations to all other columns, but
+made without looking at the target. A column that matters only through others is as likely to weigh
+less than its knockoff as more; so the knockoffs that win tell how many false features win.
+(Candes, Fan, Janson and Lv 2018: second-order Gaussian knockoffs, equi-correlated.)
+"""
+
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.linalg import cho_factor, cho_solve
+from sklearn.base import clone
+from sklearn.covariance import ledoit_wolf
+from sklearn.utils import check_random_state
+
+from mmfs.base import Selector
+from mmfs.choosing.base import OPTIONS, check_resampled, settle_task
+from mmfs.selector import MMFS
+from mmfs.validation import Rule, check_parameters, is_int, is_real
+
+Array = np.ndarray
+
+# Columns up to which knockoffs are made: their covariances are held and factored.
+LIMIT = 3_000
+
+# Weights are compared with each other, so the problem is solved more exactly than usual.
+TOL = 1e-7
+
+
+class KnockoffSelector(Selector):
+    """Features chosen so that, on average, at most a given share of them is false.
+
+    MMFS is run on all columns together with a knockoff of each. The statistic of a column is its
+    weight minus that of its knockoff; a column is selected if its statistic is at least T, the
+    lowest value at which (offset + number of statistics <= -T) / (number >= T) is at most `fdr`.
+
+    Parameters
+    ----------
+    fdr : float, default=0.1
+        Expected share of false features among the selected ones, at most. To select anything at
+        all, about 1 / fdr features must be found.
+    selector : MMFS or None, default=None
+        Options of the selection, such as its kernel or gamma. It must not be told how many
+        features to select.
+    offset : {0, 1}, default=1
+        1 controls the false discovery rate; 0 a milder form of it, and selects more.
+    random_state : int, RandomState instance or None, default=0
+        Makes the knockoffs: another one, another selection.
+    n_jobs : int or None, default=None
+        Threads for passes over the data.
+    verbose : int, default=0
+        1 reports progress on stderr.
+
+    Attributes
+    ----------
+    indices_ : ndarray
+        Selected columns, the largest statistic first. There may be none.
+    statistics_ : ndarray of shape (n_features_in_,)
+        Weight of each column minus that of its knockoff; 0 for constant and repeated columns.
+    threshold_ : float
+        T; inf if nothing can be selected.
+    support_, n_features_in_, feature_names_in_
+        As in `MMFS`.
+
+    Notes
+    -----
+    The guarantee is for columns with a joint normal distribution whose covariance is known. It is
+    estimated here (with Ledoit and Wolf's shrinkage), so the guarantee is approximate, and the
+    more so the fewer rows there are for a column. A feature is false if, given all other columns,
+    the target does not depend on it: of a signal and its noisy copy the copy is false. Strongly
+    correlated columns have knockoffs much like themselves, and little power.
+    """
+
+    _rules: ClassVar = {
+        "fdr": Rule(lambda v: is_real(v) and 0 < v < 1, "a number between 0 and 1"),
+        "selector": OPTIONS,
+        "offset": Rule(lambda v: is_int(v) and v in (0, 1), "0 or 1"),
+    }
+
+    def __init__(
+        self,
+        fdr: float = 0.1,
+        *,
+        selector: MMFS | None = None,
+        offset: int = 1,
+        random_state: Any = 0,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.fdr = fdr
+        self.selector = selector
+        self.offset = offset
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def _fit(self, X: Any, y: Any) -> None:
+        check_parameters(self)
+        selector = MMFS() if self.selector is None else clone(self.selector)
+        check_resampled(selector, "KnockoffSelector")
+        if selector.n_features_to_select is not None:
+            raise ValueError(
+                "KnockoffSelector finds the number of features itself; leave n_features_to_select "
+                "of its selector None."
+            )
+        if sp.issparse(X):
+            raise ValueError(
+                "Sparse data have no Gaussian knockoffs; pass X.toarray() if X is small and close "
+                "to normal, or use StabilitySelector."
+            )
+        data = self._read(X, y, selector.task)
+        r = data.relevance("correlation", None)
+        J = np.flatnonzero(data.usable & ~data.repeated(r, mirrors=True))
+        if len(J) > LIMIT:
+            raise ValueError(
+                f"knockoffs of {len(J):,} columns are too many (the limit is {LIMIT:,}); select a "
+                "part of them first, in other rows, or use StabilitySelector."
+            )
+        rng = check_random_state(self.random_state)
+        both = np.hstack([Z := _standard(data.X[:, J]), knockoffs(Z, rng)])
+        # In random order, so that what depends on the order favours neither.
+        order = rng.permutation(both.shape[1])
+        settle_task(
+            selector.set_params(tol=min(TOL, selector.tol), n_jobs=self.n_jobs), data.target
+        )
+        alpha = np.empty(both.shape[1])
+        alpha[order] = selector.fit(both[:, order], data.y).alpha_
+        W = alpha[: len(J)] - alpha[len(J) :]
+        self.statistics_ = np.zeros(data.X.shape[1])
+        self.statistics_[J] = W
+        self.threshold_ = knockoff_threshold(W, self.fdr, self.offset)
+        chosen = np.flatnonzero(W >= self.threshold_)
+        self.indices_ = J[chosen[np.argsort(-W[chosen], kind="stable")]]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = False
+        tags.target_tags.multi_output = True
+        return tags
+
+
+def _standard(X: Array) -> Array:
+    """Columns of zero mean and unit variance."""
+    Z = X.astype(np.float64)
+    Z -= Z.mean(axis=0)
+    return Z / Z.std(axis=0)
+
+
+def knockoffs(Z: Array, rng: np.random.RandomState) -> Array:
+    """Second-order Gaussian knockoffs of columns with zero mean and unit variance.
+
+    Given Z they are normal with mean Z - s Z inv(Sigma) and covariance 2 s I - s^2 inv(Sigma), where
+    s is as large as both being covariances allows.
+    """
+    Sigma = ledoit_wolf(Z, assume_centered=True)[0]
+    scale = np.sqrt(np.diagonal(Sigma))
+    Sigma = Sigma / np.outer(scale, scale)
+    s = 0.999 * min(1.0, 2 * float(np.linalg.eigvalsh(Sigma)[0]))
+    inverse = cho_solve(cho_factor(Sigma), np.eye(len(Sigma)))
+    covariance = 2 * s * np.eye(len(Sigma)) - s**2 * inverse
+    noise = rng.standard_normal(Z.shape) @ np.linalg.cholesky(covariance).T
+    return Z - s * (Z @ inverse) + noise
+
+
+def knockoff_threshold(W: Array, fdr: float, offset: int) -> float:
+    """The lowest t > 0 with (offset + #{W <= -t}) / max(1, #{W >= t}) <= fdr, or inf."""
+    candidates = np.unique(np.abs(W[W != 0]))
+    ordered = np.sort(W)
+    negative = np.searchsorted(ordered, -candidates, side="right")
+    positive = len(W) - np.searchsorted(ordered, candidates, side="left")
+    good = (offset + negative) / np.maximum(1, positive) <= fdr
+    return float(candidates[good][0]) if good.any() else np.inf
