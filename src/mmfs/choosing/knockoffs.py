@@ -18,7 +18,7 @@ from sklearn.utils import check_random_state
 from mmfs.base import Selector
 from mmfs.choosing.base import OPTIONS, check_resampled, settle_task
 from mmfs.selector import MMFS
-from mmfs.validation import Rule, check_parameters, is_int, is_real
+from mmfs.validation import Rule, check_parameters, is_int, is_name, is_real
 
 Array = np.ndarray
 
@@ -43,7 +43,10 @@ class KnockoffSelector(Selector):
         all, about 1 / fdr features must be found.
     selector : MMFS or None, default=None
         Options of the selection, such as its kernel or gamma. It must not be told how many
-        features to select.
+        features to select. gamma="auto" means here: as for a third as many features as there
+        are rows or columns.
+    covariance : array of shape (n_features, n_features) or None, default=None
+        The covariance of the columns, where it is known; None estimates it.
     offset : {0, 1}, default=1
         1 controls the false discovery rate; 0 a milder form of it, and selects more.
     random_state : int, RandomState instance or None, default=0
@@ -66,9 +69,10 @@ class KnockoffSelector(Selector):
 
     Notes
     -----
-    The guarantee is for columns with a joint normal distribution whose covariance is known. It is
-    estimated here (with Ledoit and Wolf's shrinkage), so the guarantee is approximate, and the
-    more so the fewer rows there are for a column. A feature is false if, given all other columns,
+    The guarantee is for columns with a joint normal distribution whose covariance is known. Where
+    it is estimated (with Ledoit and Wolf's shrinkage) the guarantee is approximate: close with
+    several rows per column, somewhat exceeded with fewer rows than strongly correlated columns.
+    A feature is false if, given all other columns,
     the target does not depend on it: of a signal and its noisy copy the copy is false. Strongly
     correlated columns have knockoffs much like themselves, and little power.
     """
@@ -76,6 +80,10 @@ class KnockoffSelector(Selector):
     _rules: ClassVar = {
         "fdr": Rule(lambda v: is_real(v) and 0 < v < 1, "a number between 0 and 1"),
         "selector": OPTIONS,
+        "covariance": Rule(
+            lambda v: v is None or np.ndim(v) == 2,
+            "a matrix with a row for every column of X, or None",
+        ),
         "offset": Rule(lambda v: is_int(v) and v in (0, 1), "0 or 1"),
     }
 
@@ -84,6 +92,7 @@ class KnockoffSelector(Selector):
         fdr: float = 0.1,
         *,
         selector: MMFS | None = None,
+        covariance: Any = None,
         offset: int = 1,
         random_state: Any = 0,
         n_jobs: int | None = None,
@@ -91,6 +100,7 @@ class KnockoffSelector(Selector):
     ) -> None:
         self.fdr = fdr
         self.selector = selector
+        self.covariance = covariance
         self.offset = offset
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -119,12 +129,14 @@ class KnockoffSelector(Selector):
                 "part of them first, in other rows, or use StabilitySelector."
             )
         rng = check_random_state(self.random_state)
-        both = np.hstack([Z := _standard(data.X[:, J]), knockoffs(Z, rng)])
+        Z = _standard(data.X[:, J])
+        both = np.hstack([Z, knockoffs(Z, self._covariance(Z, J, data.X.shape[1]), rng)])
         # In random order, so that what depends on the order favours neither.
         order = rng.permutation(both.shape[1])
-        settle_task(
-            selector.set_params(tol=min(TOL, selector.tol), n_jobs=self.n_jobs), data.target
-        )
+        selector.set_params(tol=min(TOL, selector.tol), n_jobs=self.n_jobs)
+        settle_task(selector, data.target)
+        if is_name(selector.gamma, "auto"):
+            selector.set_params(n_features_to_select=max(1, min(Z.shape) // 3))
         alpha = np.empty(both.shape[1])
         alpha[order] = selector.fit(both[:, order], data.y).alpha_
         W = alpha[: len(J)] - alpha[len(J) :]
@@ -133,6 +145,24 @@ class KnockoffSelector(Selector):
         self.threshold_ = knockoff_threshold(W, self.fdr, self.offset)
         chosen = np.flatnonzero(W >= self.threshold_)
         self.indices_ = J[chosen[np.argsort(-W[chosen], kind="stable")]]
+
+    def _covariance(self, Z: Array, J: Array, n_columns: int) -> Array:
+        """Of the columns J, as given or estimated from their standardised values Z."""
+        if self.covariance is None:
+            return ledoit_wolf(Z, assume_centered=True)[0]
+        given = np.asarray(self.covariance, dtype=np.float64)
+        if given.shape != (n_columns, n_columns) or not np.allclose(given, given.T):
+            raise ValueError(
+                f"covariance must be a symmetric {n_columns} x {n_columns} matrix, got the shape "
+                f"{given.shape}."
+            )
+        given = given[np.ix_(J, J)]
+        if not np.linalg.eigvalsh(given)[0] > 0:
+            raise ValueError(
+                "covariance must be positive definite for the columns of X that are neither "
+                "constant nor repeated."
+            )
+        return given
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -148,13 +178,12 @@ def _standard(X: Array) -> Array:
     return Z / Z.std(axis=0)
 
 
-def knockoffs(Z: Array, rng: np.random.RandomState) -> Array:
+def knockoffs(Z: Array, Sigma: Array, rng: np.random.RandomState) -> Array:
     """Second-order Gaussian knockoffs of columns with zero mean and unit variance.
 
-    Given Z they are normal with mean Z - s Z inv(Sigma) and covariance 2 s I - s^2 inv(Sigma), where
-    s is as large as both being covariances allows.
+    Given Z they are normal with mean Z - s Z inv(Sigma) and covariance 2 s I - s^2 inv(Sigma),
+    where s is as large as it can be for that to be a covariance.
     """
-    Sigma = ledoit_wolf(Z, assume_centered=True)[0]
     scale = np.sqrt(np.diagonal(Sigma))
     Sigma = Sigma / np.outer(scale, scale)
     s = 0.999 * min(1.0, 2 * float(np.linalg.eigvalsh(Sigma)[0]))
