@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mmfs.base import first_pass
 from mmfs.kernels import Precomputed, Similarity, similarity_of
+from mmfs.posing import kind_of_relevance
 from mmfs.validation import is_int, is_name
 
 Array = np.ndarray
@@ -110,7 +111,7 @@ def _some_columns(selector: Any, X: Any, J: Array) -> tuple[Similarity, Array]:
             f"the relevance of single columns was not kept for {selector.n_features_in_:,} columns;"
             " fit with keep_scores=True to have them explained."
         )
-    return similarity, data.relevance(selector.relevance, None)
+    return similarity, data.relevance(kind_of_relevance(selector), None)
 
 
 def _check_same_data(found: Array, known: Array) -> None:

@@ -10,6 +10,7 @@ from typing import Protocol, Self
 import numpy as np
 
 from mmfs.columns import Block, Columns
+from mmfs.hsic import RowComparison, hsic, unit_variance
 
 Array = np.ndarray
 Kernel = Callable[[Array], Array]
@@ -39,7 +40,7 @@ class rbf:
 
 
 FUNCTIONS: dict[str, Kernel] = {"poly2": poly2, "rbf": rbf()}
-KERNELS = ("aligned", "linear", *FUNCTIONS)
+KERNELS = ("aligned", "linear", *FUNCTIONS, "hsic")
 
 
 @dataclass(frozen=True)
@@ -159,6 +160,29 @@ class OfCorrelation:
         return np.asarray(self.kernel(np.clip(rho, -1.0, 1.0, out=rho)), dtype=np.float64)
 
 
+class Dependence:
+    """Q_ij = the dependence between two columns by HSIC, of whatever shape: from 0 to 1."""
+
+    largest, mirrors = 1.0 + 1e-12, True
+
+    def __init__(self, columns: Columns, how: hsic) -> None:
+        self.comparison = RowComparison(columns, how)
+
+    def take(self, J: Array) -> Taken:
+        return Taken(J, self.comparison.columns.take(J))
+
+    def gram(self, a: Taken, b: Taken) -> Array:
+        left = self._values(a)
+        return self.comparison.gram(left, left if b is a else self._values(b))
+
+    def product(self, a: Taken, alphas: Array) -> Array:
+        return self.comparison.project(self.comparison.combine(self._values(a), alphas))
+
+    def _values(self, a: Taken) -> Array:
+        assert a.block is not None
+        return unit_variance(a.block.dense())
+
+
 class Precomputed:
     """Q given by the user, N x N."""
 
@@ -193,10 +217,10 @@ class FeatureMap:
         return self.L @ (self.L[a.J].T @ alphas)
 
 
-def similarity_of(
-    kernel: str | Kernel, columns: Columns, products: Array
-) -> Correlation | OfCorrelation:
+def similarity_of(kernel: str | Kernel | hsic, columns: Columns, products: Array) -> Similarity:
     """Q for a kernel given by name or as a function; `products` = F'Y orients the aligned one."""
+    if isinstance(kernel, hsic) or kernel == "hsic":
+        return Dependence(columns, kernel if isinstance(kernel, hsic) else hsic())
     if not isinstance(kernel, str):
         return OfCorrelation(columns, kernel)
     if kernel in FUNCTIONS:

@@ -1,11 +1,13 @@
 """From data and parameters to the problem that is solved."""
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from mmfs.columns import Columns
+from mmfs.hsic import hsic
 from mmfs.kernels import Precomputed, Similarity, similarity_of
 from mmfs.problem import Problem
 from mmfs.relevance import given, level_of_chance
@@ -31,6 +33,7 @@ class Posed:
     columns: Columns | None  # None where similarities were given instead of data
     n_outputs: int
     tau: float
+    chance: Callable[[], float]  # the relevance that one in N random columns exceeds
 
     @property
     def n_rows(self) -> int:
@@ -54,7 +57,7 @@ class Posed:
         r_max, n_eligible = float(self.problem.r.max()), int(self.eligible.sum())
         if k is not None:
             return enough_support(min(int(np.ceil(HEAD_ROOM * k)), n_eligible, LARGEST), r_max)
-        return below_level(self.tau * level_of_chance(n_eligible, self.n_rows, self.n_outputs))
+        return below_level(self.tau * self.chance())
 
     def unit_sum(self) -> Aim:
         """The constrained form."""
@@ -68,21 +71,36 @@ class Posed:
         return UnitSum(float(self.problem.r.max()), C)
 
 
+def kind_of_relevance(selector: Any) -> Any:
+    """As asked for; "hsic" compares rows as the kernel does, if that is one of its kind."""
+    if is_name(selector.relevance, "hsic"):
+        return selector.kernel if isinstance(selector.kernel, hsic) else hsic()
+    return selector.relevance
+
+
 def pose(selector: Any, X: Any, y: Any, rng: np.random.RandomState) -> Posed:
     """Read X and y under the parameters of `selector`, an MMFS."""
     if is_name(selector.kernel, "precomputed"):
         X, y = read_input(selector, X, y, needs_y=False)
         similarity: Similarity = Precomputed(check_similarities(X))
         usable = eligible = np.ones(len(X), dtype=bool)
-        values = selector.relevance
-        r = given(values(X, y) if callable(values) else values, usable)
-        columns, n_outputs = None, 1
+        kind = selector.relevance
+        r = given(kind(X, y) if callable(kind) else kind, usable)
+        columns, n_outputs, n_rows = None, 1, len(X)
     else:
         data = selector._read(X, y, selector.task, selector.center)
         similarity = similarity_of(selector.kernel, data.columns, data.products)
-        r, usable = data.relevance(selector.relevance, rng), data.usable
+        kind, usable = kind_of_relevance(selector), data.usable
+        r = data.relevance(kind, rng)
         eligible = usable & ~data.repeated(r, similarity.mirrors)
-        y, columns, n_outputs = data.y, data.columns, data.target.Y.shape[1]
+        y, columns, (n_rows, n_outputs) = data.y, data.columns, data.target.Y.shape
+
+    def chance() -> float:
+        if isinstance(kind, hsic):
+            shuffled = replace(data, target=data.target.shuffled())
+            return float(shuffled.relevance(kind, rng)[eligible].max())
+        return level_of_chance(int(eligible.sum()), n_rows, n_outputs)
+
     tau = selector.theta / (1 - selector.theta)
     problem = Problem(similarity, np.where(eligible, tau * r, -np.inf), float(selector.C))
-    return Posed(problem, r, usable, eligible, y, columns, n_outputs, tau)
+    return Posed(problem, r, usable, eligible, y, columns, n_outputs, tau, chance)

@@ -11,6 +11,7 @@ from sklearn.feature_selection import mutual_info_classif, mutual_info_regressio
 
 from mmfs.columns import Columns
 from mmfs.discretize import DIGITS, equal_frequency, three_states
+from mmfs.hsic import RowComparison, hsic
 
 Array = np.ndarray
 
@@ -23,7 +24,7 @@ TARGET_BINS = 5
 # Columns handed to the nearest-neighbour estimator at a time: it copies what it gets.
 NEIGHBOUR_COLUMNS = 256
 
-RELEVANCES = ("correlation", "mutual_info", "binned_mutual_info")
+RELEVANCES = ("correlation", "mutual_info", "binned_mutual_info", "hsic")
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,13 @@ class Target:
     def several(self) -> bool:
         """Several real outputs, which have no labels."""
         return self.n_labels == 0
+
+    def shuffled(self) -> "Target":
+        """The same target in another order, unrelated to any column."""
+        order = np.random.default_rng(0).permutation(len(self.Y))
+        labels = self.labels if self.several else self.labels[order]
+        values = None if self.values is None else self.values[order]
+        return Target(self.Y[order], labels, self.n_labels, values)
 
 
 def encode_target(y: Array, task: str = "auto") -> Target:
@@ -141,6 +149,9 @@ def relevance_of(
     `products` = F'Y is known from the first pass; "correlation" needs no other.
     """
     usable = columns.inverse > 0
+    if isinstance(kind, hsic) or (isinstance(kind, str) and kind == "hsic"):
+        how = kind if isinstance(kind, hsic) else hsic()
+        return np.where(usable, dependence(columns, target, how), 0.0)
     if callable(kind):
         return given(kind(X, y), usable)
     if not isinstance(kind, str):
@@ -168,6 +179,18 @@ def binned_mutual_info(columns: Columns, target: Target) -> Array:
     refuse_several(target)
     states = three_states(columns)
     return as_correlation(states.information(target.labels[:, None], target.n_labels)[:, 0])
+
+
+def dependence(columns: Columns, target: Target, how: hsic) -> Array:
+    """HSIC of the target with each column, from 0 to 1."""
+    comparison = RowComparison(columns, how)
+    if target.of_classes:
+        features = comparison.of_classes(target.labels)
+    else:
+        features = comparison.of_quantities(
+            target.Y if target.values is None else target.values[:, None]
+        )
+    return np.round(np.clip(comparison.project(features)[:, 0], 0.0, 1.0), DIGITS)
 
 
 def neighbour_mutual_info(
@@ -215,7 +238,10 @@ def given(values: Any, usable: Array) -> Array:
 
 
 def level_of_chance(n_columns: int, n_rows: int, n_outputs: int) -> float:
-    """The correlation (ratio) with the target that one in n_columns random columns exceeds."""
+    """The correlation (ratio) with the target that one in n_columns random columns exceeds.
+
+    HSIC has no such formula; there the largest with a shuffled target serves.
+    """
     return float(np.sqrt(chi2.isf(1 / max(n_columns, 2), n_outputs) / n_rows))
 
 

@@ -8,6 +8,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mmfs.base import KEPT_COLUMNS, Selector
 from mmfs.explain import explain
+from mmfs.hsic import hsic
 from mmfs.kernels import KERNELS
 from mmfs.posing import Posed, pose
 from mmfs.solvers import (
@@ -40,6 +41,9 @@ Array = np.ndarray
 REMEMBERED = 1_000
 
 
+KERNEL = one_of(*KERNELS, "precomputed", function="a function of the correlation")
+
+
 class MMFS(Selector):
     r"""Max-margin feature selection: jointly most relevant, least redundant features.
 
@@ -64,19 +68,21 @@ class MMFS(Selector):
         Largest weight of a feature; `inf` is the hard margin.
     theta : float, default=0.5
         Weight of relevance against redundancy in (0, 1).
-    kernel : {"aligned", "linear", "poly2", "rbf", "precomputed"} or callable, default="aligned"
+    kernel : {"aligned", "linear", "poly2", "rbf", "hsic", "precomputed"}, callable or hsic, \
+            default="aligned"
         Similarity as a function of the correlation rho. "aligned" orients columns by the target
         first, so that a mirror image is as redundant as a copy; "linear" is rho as it stands,
-        which *prefers* mirror images; "poly2" is rho**2; "rbf" is exp(rho - 1). With
-        "precomputed", X is the matrix of similarities itself. A callable maps an array of rho
-        to an array of similarities and must be positive semi-definite.
-    relevance : {"correlation", "mutual_info", "binned_mutual_info"}, array or callable, \
+        which *prefers* mirror images; "poly2" is rho**2; "rbf" is exp(rho - 1). "hsic" is
+        dependence of any shape, to be used with relevance="hsic" (`mmfs.hsic.hsic` sets its
+        details). With "precomputed", X is the matrix of similarities itself. A callable maps an
+        array of rho to an array of similarities and must be positive semi-definite.
+    relevance : {"correlation", "mutual_info", "binned_mutual_info", "hsic"}, array or callable, \
             default="correlation"
         "correlation" is |rho| with the target, or the correlation ratio for several classes or
         outputs. "mutual_info" is scikit-learn's nearest-neighbour estimate (for sparse data the
         binned one), "binned_mutual_info" a fast one on three states per column; both are put on
-        the scale of a correlation by sqrt(1 - exp(-2 I)). A callable is given (X, y). If values
-        given exceed 1, all are divided by the largest.
+        the scale of a correlation by sqrt(1 - exp(-2 I)). "hsic" is dependence of any shape. A
+        callable is given (X, y). If values given exceed 1, all are divided by the largest.
     formulation : {"squared_bias", "constrained"}, default="squared_bias"
         "constrained" replaces the term in gamma by the constraint sum(alpha) = 1.
     center : bool, default=True
@@ -152,7 +158,9 @@ class MMFS(Selector):
         ),
         "C": Rule(lambda v: is_real(v) and v > 0, "a positive number, or inf for a hard margin"),
         "theta": Rule(lambda v: is_real(v) and 0 < v < 1, "a number between 0 and 1"),
-        "kernel": one_of(*KERNELS, "precomputed", function="a function of the correlation"),
+        "kernel": Rule(
+            lambda v: KERNEL.holds(v) or isinstance(v, hsic), f"{KERNEL.wanted}, or an hsic(...)"
+        ),
         "relevance": RELEVANCE,
         "rank": one_of("alpha", "path"),
         "center": FLAG,
@@ -245,7 +253,13 @@ class MMFS(Selector):
                 f"gamma={self.gamma!r} has no meaning with formulation='constrained', where theta "
                 "plays its part; leave gamma='auto'."
             )
-        if self._precomputed() and isinstance(self.relevance, str):
+        of_rows = isinstance(self.kernel, hsic) or is_name(self.kernel, "hsic")
+        if of_rows and not self.center:
+            raise ValueError(
+                "center=False has no meaning with kernel='hsic', which only looks at differences "
+                "between rows; leave center=True."
+            )
+        if self._precomputed() and isinstance(self.relevance, str | hsic):
             raise ValueError(
                 "kernel='precomputed' needs the relevance of each feature as an array, since X "
                 f"holds similarities instead of data; got relevance={self.relevance!r}."
