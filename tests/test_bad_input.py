@@ -31,7 +31,10 @@ PARAMETERS = [
     ({"C": np.nan}, r"C must be a positive number.* got nan\."),
     ({"theta": 1}, r"theta must be a number between 0 and 1, got 1\."),
     ({"kernel": "cubic"}, r"kernel must be one of 'aligned', 'linear', .* got 'cubic'\."),
-    ({"kernel": 3}, r"kernel must be one of .* a function of the correlation, got 3\."),
+    (
+        {"kernel": 3},
+        r"kernel must be one of .* a function of the correlation, or an hsic.*, got 3\.",
+    ),
     ({"relevance": "chi2"}, r"relevance must be one of 'correlation', .* got 'chi2'\."),
     ({"formulation": "dual"}, r"formulation must be one of 'squared_bias', 'constrained'"),
     ({"solver": "smo"}, r"solver must be one of 'working_set', 'dcd', 'qp', got 'smo'\."),

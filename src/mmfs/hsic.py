@@ -114,7 +114,7 @@ class RowComparison:
 
     def _of_target(self, K: Array, keep: Array) -> Array:
         compiled.centre(K[None], keep[None], self.size)
-        return K.reshape(-1, 1) / np.sqrt(max(1, np.count_nonzero(keep)))
+        return K.reshape(-1, 1) / np.sqrt(max(1, int(keep.sum())))
 
     def _parts(self, n_columns: int) -> Iterator[slice]:
         """Ranges of blocks whose features of so many columns can be held."""

@@ -78,7 +78,7 @@ class Problem:
         anchors, products = np.empty(0, dtype=int), np.empty((n_columns, 0))
         doubtful = np.arange(n_columns)
         while (
-            len(doubtful) > max(DOUBTFUL, SHARE * n_columns)
+            len(doubtful) > max(DOUBTFUL, SHARE * n_columns, 2 * len(taken.J))
             and len(anchors) < len(b)
             and len(anchors) * n_columns < 2 * NUMBERS
         ):

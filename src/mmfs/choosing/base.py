@@ -7,9 +7,13 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from mmfs.base import Selector
+from mmfs.posing import Posed
 from mmfs.relevance import Target
 from mmfs.selector import MMFS
 from mmfs.validation import Rule, check_parameters, is_name
+
+# Features to look at, at most, unless told otherwise.
+MOST = 100
 
 OPTIONS = Rule(lambda v: v is None or isinstance(v, MMFS), "an MMFS, or None for MMFS()")
 
@@ -32,6 +36,11 @@ def check_resampled(selector: Any, name: str) -> None:
             f"{name} selects from parts of the rows, for which an array of relevances cannot be "
             "found again; pass a function of (X, y)."
         )
+
+
+def most_features(posed: Posed) -> int:
+    """How many features to look at unless told: MOST, or half as many as rows or columns."""
+    return max(1, min(MOST, posed.n_rows // 2, int(posed.usable.sum()) // 2))
 
 
 def settle_task(selector: Any, target: Target) -> None:

@@ -5,8 +5,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.special import gammaln
 
-from mmfs.choosing.base import OPTIONS, Chooser
-from mmfs.choosing.path import MOST
+from mmfs.choosing.base import OPTIONS, Chooser, most_features
 from mmfs.posing import Posed
 from mmfs.selector import MMFS
 from mmfs.solvers import POINTS, Point, falling_gammas, solve, solve_path, stops_at
@@ -110,9 +109,8 @@ class MMFSIC(Chooser):
         selector = self._options()
         posed, rng = selector._pose(X, y)
         problem, options = posed.problem, selector._solver_options(rng)
-        n_usable = int(posed.usable.sum())
-        most = self.max_features or max(1, min(MOST, posed.n_rows // 2, n_usable // 2))
-        last = solve(problem, posed.aim("auto", min(most, n_usable)), **options)
+        most = min(self.max_features or most_features(posed), int(posed.usable.sum()))
+        last = solve(problem, posed.aim("auto", most), **options)
         assert last.gamma is not None
         stops = stops_at(falling_gammas(problem, last.gamma, POINTS), problem.C)
         points = solve_path(problem, stops, start=last.J, **options)

@@ -13,8 +13,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
-from mmfs.choosing.base import OPTIONS, Chooser, settle_task
-from mmfs.choosing.path import GRID, MOST
+from mmfs.choosing.base import MOST, OPTIONS, Chooser, settle_task
+from mmfs.choosing.path import GRID
 from mmfs.posing import Posed
 from mmfs.relevance import Target
 from mmfs.selector import MMFS

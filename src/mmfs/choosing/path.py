@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from mmfs.choosing.base import most_features
 from mmfs.posing import Posed
 from mmfs.selector import MMFS
 from mmfs.solvers import (
@@ -23,9 +24,6 @@ from mmfs.solvers import (
 from mmfs.validation import Rule, is_int
 
 Array = np.ndarray
-
-# Features to look at, at most, unless told otherwise.
-MOST = 100
 
 # A path over C ends at this fraction of the largest weight that the hard margin gives.
 LOWEST_C = 1 / 20
@@ -85,7 +83,8 @@ def mmfs_path(
         As for `MMFS.fit`.
     gammas : int or array, default=50
         Values of gamma, or how many: in equal ratios, from where the second feature enters down to
-        the gamma that `MMFS(**options)` would use.
+        `gamma` or, if that is "auto", to what it is for `n_features_to_select` features (None:
+        100, or half as many as there are rows or columns).
     Cs : int, array or None, default=None
         Values of C for a path over C at that gamma, or how many: in equal ratios, from the
         largest weight of the hard margin, where C begins to matter, to a twentieth of it.
@@ -118,7 +117,8 @@ def mmfs_path(
             "formulation='constrained' has no path, since it has no gamma; vary theta instead."
         )
     solver_options = selector._solver_options(rng)
-    aim = posed.aim(selector.gamma, posed.number(selector.n_features_to_select))
+    k = posed.number(selector.n_features_to_select)
+    aim = posed.aim(selector.gamma, most_features(posed) if k is None else k)
     if Cs is not None:
         stops, start = _over_C(posed, Cs, aim, solver_options)
     else:
