@@ -14,7 +14,13 @@ from mmfs.demo import run_demo
 def test_demo_prints_what_was_selected_dropped_and_certified():
     result = CliRunner().invoke(app, ["demo"])
     assert result.exit_code == 0
-    for words in ("Selected", "redundant to", "6 of 6 signals found", "duality gap", "1 constant"):
+    for words in (
+        "Selected",
+        "redundant with",
+        "6 of 6 signals found",
+        "duality gap",
+        "1 constant",
+    ):
         assert words in result.output
 
 
@@ -22,12 +28,12 @@ def test_demo_prints_what_was_selected_dropped_and_certified():
 def test_demo_finds_every_signal_once_and_explains_every_twin(seed):
     demo = run_demo(random_state=seed)
     assert demo.found == demo.planted == 6
-    assert len({row.name.split()[-1] for row in demo.selected}) == 6
-    assert len(demo.redundant) >= 6
-    for row in demo.redundant:
-        if not row.name.startswith("noise"):
-            assert row.cause.split()[-1] == row.name.split()[-1]
-            assert row.similarity > 0.8
+    assert len({name.split()[-1] for name in demo.selected.index}) == 6
+    twins = demo.dropped[~demo.dropped.index.str.startswith("noise")]
+    assert len(twins) == 6
+    for row in twins.itertuples():
+        cause = next(iter(row.causes))  # the first is the largest
+        assert cause.split()[-1] == row.Index.split()[-1] and cause in row.why
 
 
 def test_demo_for_other_numbers():

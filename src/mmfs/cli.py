@@ -54,8 +54,8 @@ def _show(demo: Demo, console: Console) -> None:
             "Selected",
             ("rank", "feature", "alpha", "relevance"),
             [
-                (str(i), row.name, *_numbers(row.alpha, row.relevance))
-                for i, row in enumerate(demo.selected, start=1)
+                (str(row.rank), row.Index, f"{row.alpha:.3f}", f"{row.relevance:.3f}")
+                for row in demo.selected.itertuples()
             ],
         )
     )
@@ -65,17 +65,14 @@ def _show(demo: Demo, console: Console) -> None:
     )
     console.print(
         _table(
-            "Relevant, but dropped as redundant",
-            ("feature", "relevance", "redundant to", "similarity"),
-            [
-                (row.name, *_numbers(row.relevance), row.cause, *_numbers(row.similarity))
-                for row in demo.redundant
-            ],
+            "Relevant, but dropped",
+            ("feature", "relevance", "why"),
+            [(row.Index, f"{row.relevance:.3f}", row.why) for row in demo.dropped.itertuples()],
         )
     )
     console.print(
-        f"Also dropped: {demo.others} other features, no more relevant than chance or beyond the "
-        f"number asked for, and {len(demo.constant)} constant.\n"
+        f"Also dropped: {demo.others} other features, no more relevant than chance, and "
+        f"{demo.constant} constant.\n"
     )
     console.print(
         f"Certificate: relative duality gap {selector.gap_:.1e} (asked for: {selector.tol:g}); no "
@@ -87,13 +84,9 @@ def _show(demo: Demo, console: Console) -> None:
 
 def _table(title: str, headings: tuple[str, ...], rows: list[tuple[str, ...]]) -> Table:
     table = Table(title=title, title_justify="left")
-    words = {"feature", "redundant to"}
+    words = {"feature", "why"}
     for heading in headings:
         table.add_column(heading, justify="left" if heading in words else "right")
     for row in rows:
         table.add_row(*row)
     return table
-
-
-def _numbers(*values: float) -> tuple[str, ...]:
-    return tuple(f"{value:.3f}" for value in values)

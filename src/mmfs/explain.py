@@ -7,7 +7,7 @@ terms of that sum say which features make it redundant, and by how much.
 
 import difflib
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -19,9 +19,9 @@ from mmfs.validation import is_int, is_name
 
 Array = np.ndarray
 
-# Causes that the sentence names; a similarity from which on two columns are the same; relevances
+# Causes that the sentence names, and the share of the redundancy they must have; a similarity from which on two columns are the same; relevances
 # that can be found again from a single column.
-NAMED, SAME = 3, 1 - 1e-9
+NAMED, MENTIONED, SAME = 3, 0.1, 1 - 1e-9
 BY_COLUMN = ("correlation", "binned_mutual_info", "hsic")
 
 
@@ -37,60 +37,63 @@ def explain(selector: Any, X: Any, features: Any, n_dropped: int) -> Any:
         asked = _columns_asked(features, names, selector.n_features_in_)
 
     support, alpha = selector._weights
-    both = np.union1d(asked, support)
-    similarity, r = _some_columns(selector, X, both)
-    here, those = (similarity.take(np.searchsorted(both, J)) for J in (asked, support))
-    _check_same_data(similarity.gram(those, those) @ alpha, selector._support_redundancy)
-    Q = similarity.gram(here, those)
-    terms = Q * alpha
-    tau, ranks = (
-        selector.theta / (1 - selector.theta),
-        {j: i for i, j in enumerate(selector.indices_)},
-    )
+    J = np.union1d(asked, support)
+    known = _some_columns(selector, X, J)
+    here, those = (known.similarity.take(np.searchsorted(J, some)) for some in (asked, support))
+    _check_same_data(known.similarity.gram(those, those) @ alpha, selector._support_redundancy)
+    Q = known.similarity.gram(here, those)
+
+    def name(j: int) -> Any:
+        return int(j) if names is None else names[j]
+
+    ranks = {j: rank for rank, j in enumerate(selector.indices_.tolist(), start=1)}
     weights = dict(zip(support.tolist(), alpha.tolist(), strict=True))
-    labels = [int(j) if names is None else str(names[j]) for j in support]
-    rows = []
-    for i, j in enumerate(asked.tolist()):
-        relevance, redundancy = float(r[np.searchsorted(both, j)]), float(terms[i].sum())
-        order = np.argsort(-terms[i], kind="stable")
-        order = order[(terms[i, order] != 0) & (support[order] != j)]
-        causes = {labels[c]: float(terms[i, c]) for c in order}
+    tau, b, rows = selector.theta / (1 - selector.theta), selector.b_, []
+    for j, similar in zip(asked.tolist(), Q, strict=True):
+        terms, at = similar * alpha, np.searchsorted(J, j)
+        order = [c for c in np.argsort(-terms, kind="stable") if terms[c] != 0 and support[c] != j]
         row = {
-            "feature": j if names is None else names[j],
+            "feature": name(j),
             "selected": j in ranks,
-            "rank": ranks[j] + 1 if j in ranks else None,
+            "rank": ranks.get(j),
             "alpha": weights.get(j, 0.0),
-            "relevance": relevance,
-            "redundancy": redundancy,
-            "margin": redundancy + selector.b_ - tau * relevance,
-            "causes": causes,
+            "relevance": float(known.relevance[at]),
+            "redundancy": float(terms.sum()),
+            "margin": float(terms.sum() + b - tau * known.relevance[at]),
+            "causes": {name(support[c]): float(terms[c]) for c in order},
         }
-        twin = [labels[c] for c in order if Q[i, c] >= SAME * similarity.largest]
-        rows.append(row | {"why": _sentence(row, twin, tau, selector.b_)})
-    frame = pandas.DataFrame(rows).set_index("feature")
-    return frame.astype({"rank": "Int64"})
+        twin = [name(support[c]) for c in order if similar[c] >= SAME * known.similarity.largest]
+        row["why"] = _sentence(row, twin, tau, b) if known.usable[at] else "constant"
+        rows.append(row)
+    return pandas.DataFrame(rows).set_index("feature").astype({"rank": "Int64"})
 
 
 def _sentence(row: dict, twin: list, tau: float, b: float) -> str:
-    causes = [(name, term) for name, term in row["causes"].items() if term > 0]
-    named = ", ".join(f"{name} ({term:.2f})" for name, term in causes[:NAMED])
-    if row["selected"] and row["alpha"] > 0:
-        return f"selected: relevance {row['relevance']:.2f}"
+    least = MENTIONED * row["redundancy"]
+    causes = [(name, term) for name, term in row["causes"].items() if term > max(least, 0)]
     if row["selected"]:
+        if row["alpha"] > 0:
+            return f"selected: relevance {row['relevance']:.2f}"
         return "selected to make up the number asked for"
-    if row["redundancy"] == row["relevance"] == 0:
-        return "constant, or unrelated to everything"
-    if twin and row["alpha"] == 0:
-        return f"the same as {twin[0]}"
     if row["alpha"] > 0:
-        return "has a weight, but others have larger ones"
+        return "weighs less than the selected ones" + (f", beside {causes[0][0]}" if causes else "")
+    if twin:
+        return f"the same as {twin[0]}"
     if tau * row["relevance"] > b and row["redundancy"] > 0:
-        return f"redundant with {named}"
+        return "redundant with " + ", ".join(
+            f"{name} ({term:.2f})" for name, term in causes[:NAMED]
+        )
     return f"too little relevance: {row['relevance']:.2f}, where {b / tau:.2f} is needed"
 
 
-def _some_columns(selector: Any, X: Any, J: Array) -> tuple[Similarity, Array]:
-    """Similarity and relevance among the columns J of the data the selector was fitted on."""
+class Known(NamedTuple):
+    similarity: Similarity
+    relevance: Array
+    usable: Array  # not constant
+
+
+def _some_columns(selector: Any, X: Any, J: Array) -> Known:
+    """What is known of the columns J of the data the selector was fitted on."""
     X = validate_data(
         selector, X, reset=False, accept_sparse=("csc", "csr"), dtype="numeric",
         ensure_all_finite=False,
@@ -101,17 +104,20 @@ def _some_columns(selector: Any, X: Any, J: Array) -> tuple[Similarity, Array]:
             "explanation needs the data of the fit."
         )
     if is_name(selector.kernel, "precomputed"):
-        return Precomputed(X[np.ix_(J, J)]), selector.relevance_[J]
+        every = np.ones(len(J), dtype=bool)
+        return Known(Precomputed(X[np.ix_(J, J)]), selector.relevance_[J], every)
     data = first_pass(X[:, J], selector._y, selector.task, selector.center)
     similarity = similarity_of(selector.kernel, data.columns, data.products)
     if selector._scores is not None:
-        return similarity, selector.relevance_[J]
-    if not isinstance(selector.relevance, str) or selector.relevance not in BY_COLUMN:
+        r = selector.relevance_[J]
+    elif isinstance(selector.relevance, str) and selector.relevance in BY_COLUMN:
+        r = data.relevance(kind_of_relevance(selector), None)
+    else:
         raise ValueError(
             f"the relevance of single columns was not kept for {selector.n_features_in_:,} columns;"
             " fit with keep_scores=True to have them explained."
         )
-    return similarity, data.relevance(kind_of_relevance(selector), None)
+    return Known(similarity, r, data.usable)
 
 
 def _check_same_data(found: Array, known: Array) -> None:

@@ -153,11 +153,13 @@ class StabilitySelector(Selector):
             raise ValueError(
                 "give threshold or target_false, not both: one follows from the other."
             )
-        selector = MMFS() if self.selector is None else clone(self.selector)
+        selector = MMFS() if self.selector is None else self.selector
         check_resampled(selector, "StabilitySelector")
+        selector = clone(selector)
         data = self._read(X, y, getattr(selector, "task", "auto"))
         n_columns = int(data.usable.sum())
         q = self._per_half(n_columns)
+        self._threshold(q, n_columns)  # refuses before any work is done
         settle_task(selector.set_params(n_features_to_select=q), data.target)
         strata = data.target.labels if data.target.of_classes else np.zeros(len(data.y), dtype=int)
         if data.target.of_classes and np.bincount(strata).min() < 2:
@@ -167,7 +169,7 @@ class StabilitySelector(Selector):
         selections = self._selections(selector, data.X, data.y, strata)
         counts = np.bincount(np.concatenate(selections), minlength=data.X.shape[1])
         self.n_features_per_half_ = float(np.mean([len(J) for J in selections]))
-        self.threshold_ = self._threshold(n_columns)
+        self.threshold_ = self._threshold(self.n_features_per_half_, n_columns)
         self.bounds_ = {
             name: self._bound(self.threshold_, self.n_features_per_half_, n_columns, name)
             for name in BOUNDS
@@ -189,15 +191,11 @@ class StabilitySelector(Selector):
     def _bound(self, threshold: float, q: float, n_columns: int, name: str | None = None) -> float:
         return BOUNDS[name or self.bound](threshold, q, n_columns, self.n_pairs)
 
-    def _threshold(self, n_columns: int) -> float:
+    def _threshold(self, q: float, n_columns: int) -> float:
         """As given, or the lowest fraction of halves whose bound is good enough."""
         if self.threshold is not None:
             return self.threshold
-        allowed, q, n_halves = (
-            self.target_false or FALSE,
-            self.n_features_per_half_,
-            2 * self.n_pairs,
-        )
+        allowed, n_halves = self.target_false or FALSE, 2 * self.n_pairs
         for n in range(self.n_pairs + 1, n_halves + 1):
             if self._bound(n / n_halves, q, n_columns) <= allowed:
                 return n / n_halves

@@ -44,6 +44,24 @@ def make_planted(
     return Planted(np.column_stack([columns[name] for name in names]), y, np.array(names))
 
 
+def make_nonlinear(
+    n_rows: int = 1500, n_columns: int = 2000, n_signals: int = 10, random_state: int = 0
+) -> tuple[Array, Array, Array]:
+    """X, a real y, and the columns that y depends on, in ways that no correlation shows.
+
+    Through squares, absolute values and sines of a phase that makes them even, in turn.
+    """
+    rng = np.random.default_rng(random_state)
+    X = rng.standard_normal((n_rows, n_columns))
+    signals = rng.choice(n_columns, n_signals, replace=False)
+    y = 0.3 * rng.standard_normal(n_rows)
+    for i, j in enumerate(signals):
+        x = X[:, j]
+        part = [x**2, np.abs(x), np.sin(2 * x + np.pi / 2)][i % 3]
+        y += (part - part.mean()) / part.std()
+    return X, y, signals
+
+
 def make_wide_sparse(
     n_rows: int = 20_000,
     n_columns: int = 2_000_000,

@@ -1,0 +1,234 @@
+"""How many features: by cross-validation without leakage, and by information criteria."""
+
+import itertools
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from scipy.special import comb
+from sklearn.base import clone
+from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
+from sklearn.model_selection import GroupKFold, KFold, StratifiedKFold, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import LinearSVC
+from sklearn.tree import DecisionTreeClassifier
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from mmfs import MMFS, MMFSCV, MMFSIC, MaxRel, mmfs_path
+from mmfs.datasets import make_planted
+from tests.reference.explicit import class_basis, standardised
+
+
+@pytest.mark.filterwarnings("ignore:No features were selected")
+@parametrize_with_checks(
+    [MMFSCV(), MMFSCV(gammas=3, rule="one_se", n_jobs=2), MMFSIC(), MMFSIC("bic")]
+)
+def test_scikit_learn_conventions(estimator, check):
+    check(estimator)
+
+
+@pytest.fixture(scope="module")
+def planted():
+    X, y, _ = make_planted(300)
+    return X, y
+
+
+SELECTORS = [
+    MMFS(),
+    MMFS(kernel="poly2"),
+    MMFS(rank="path"),
+    MMFS(formulation="constrained"),
+    MMFS(solver="dcd", max_iter=20_000),
+    MMFS(relevance="binned_mutual_info", C=0.2),
+    MMFS(kernel="hsic", relevance="hsic"),
+]
+
+
+@pytest.mark.parametrize("selector", SELECTORS, ids=str)
+@pytest.mark.parametrize("store", [np.asarray, sp.csc_array, sp.csr_array])
+def test_scores_are_those_of_a_pipeline_fitted_on_the_training_rows(planted, selector, store):
+    """Fold by fold what cross_val_score gives for MMFS(K, gamma) and the estimator, in full."""
+    X, y = store(planted[0]), planted[1]
+    estimator = LogisticRegression()
+    folds = StratifiedKFold(3)
+    numbers = [3, 7, 30]
+    search = MMFSCV(estimator, n_features=numbers, cv=folds, selector=selector).fit(X, y)
+    for i, k in enumerate(numbers):
+        own = clone(selector).set_params(n_features_to_select=k)
+        scores = cross_val_score(make_pipeline(own, estimator), X, y, cv=folds)
+        mine = [search.cv_results_[f"split{fold}_test_score"][i] for fold in range(3)]
+        np.testing.assert_allclose(mine, scores, atol=0.011)  # a gamma found to 1e-3: a row or so
+        assert search.cv_results_["mean_test_score"][i] == pytest.approx(np.mean(mine))
+    best = search.best_selector_
+    assert len(best.indices_) == search.best_n_features_ in numbers
+    assert search.indices_.tolist() == best.indices_.tolist()
+    assert search.transform(X).shape == (300, search.best_n_features_)
+
+
+def test_a_grid_of_gammas_is_exact(planted):
+    X, y = planted
+    folds = KFold(3, shuffle=True, random_state=1)
+    search = MMFSCV(LogisticRegression(), n_features=[2, 5, 45], gammas=[0.1, 0.5], cv=folds)
+    results = search.fit(X, y).cv_results_
+    assert results["gamma"].tolist() == [0.5] * 3 + [0.1] * 3
+    assert results["n_features"].tolist() == [2, 5, 45] * 2
+    for i, (k, gamma) in enumerate(zip(results["n_features"], results["gamma"], strict=True)):
+        pipeline = make_pipeline(MMFS(int(k), gamma=gamma), LogisticRegression())
+        scores = cross_val_score(pipeline, X, y, cv=folds)
+        assert [results[f"split{fold}_test_score"][i] for fold in range(3)] == scores.tolist()
+    assert search.best_gamma_ in (0.1, 0.5)
+
+
+def leaky_score(X, y, k):
+    """Selection on all rows, then cross-validation: the mistake."""
+    J = MMFS(k).fit(X, y).indices_
+    return cross_val_score(make_pipeline(StandardScaler(), LinearSVC()), X[:, J], y, cv=5).mean()
+
+
+def test_permuted_labels_are_predicted_at_chance():
+    """No leakage: nested accuracy is a coin's, where selecting on all rows would make it high."""
+    rng = np.random.default_rng(0)
+    nested, within, leaky = [], [], []
+    for _ in range(6):
+        X, y = rng.standard_normal((60, 2000)), rng.permutation([0, 1] * 30)
+        search = MMFSCV(n_features=[5, 20], cv=5)
+        pipeline = make_pipeline(search, StandardScaler(), LinearSVC())
+        nested.append(cross_val_score(pipeline, X, y, cv=5).mean())
+        within.append(search.fit(X, y).cv_results_["mean_test_score"].mean())
+        leaky.append(leaky_score(X, y, 20))
+    error = 0.5 / np.sqrt(6 * 60)
+    assert abs(np.mean(nested) - 0.5) < 4 * error
+    assert abs(np.mean(within) - 0.5) < 4 * error
+    assert np.mean(leaky) > 0.9  # what the test would see
+
+
+def test_rules(planted):
+    X, y = planted
+    best = MMFSCV(DecisionTreeClassifier(random_state=0), rule="best").fit(X, y)
+    results = best.cv_results_
+    mean, numbers = results["mean_test_score"], results["n_features"]
+    assert mean[best.best_index_] == mean.max() == best.best_score_
+    assert numbers[best.best_index_] == min(numbers[mean == mean.max()]) == best.best_n_features_
+    assert results["rank_test_score"][best.best_index_] == 1
+    splits = np.array([results[f"split{i}_test_score"] for i in range(5)])
+    np.testing.assert_allclose(results["se_test_score"], splits.std(0, ddof=1) / np.sqrt(5))
+    sparing = MMFSCV(DecisionTreeClassifier(random_state=0), rule="one_se").fit(X, y)
+    enough = mean >= mean.max() - results["se_test_score"][np.argmax(mean)]
+    assert sparing.best_n_features_ == min(numbers[enough]) <= best.best_n_features_
+
+
+def test_finds_the_six_signals(planted):
+    X, y = planted
+    names = make_planted(300).names
+    search = MMFSCV(rule="one_se").fit(X, y)
+    signals = {names[j].split()[-1] for j in search.indices_ if "noise" not in names[j]}
+    assert len(signals) >= 5 and search.best_score_ > 0.85
+
+
+def test_targets_of_every_kind():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((120, 30))
+    assert set(MMFSCV().fit(X, X[:, 2] + X[:, 7]).indices_) >= {2, 7}
+    assert 2 in MMFSCV().fit(X, X[:, [2, 7]] + 0.1).indices_
+    # Whole numbers that look like quantities in a part of the rows are still classes.
+    y = np.repeat(np.arange(40), 3)[rng.permutation(120)]
+    assert len(MMFSCV(cv=3, n_features=[4]).fit(X, y).indices_) == 4
+    text = np.where(X[:, 2] > 0, "yes", "no").astype(object)
+    assert MMFSCV().fit(X, text).best_score_ > 0.95
+    own = MMFSCV(Ridge(), scoring="neg_mean_absolute_error", cv=KFold(4)).fit(X, X[:, 2])
+    assert own.best_score_ < 0 and 2 in own.indices_
+
+
+def test_groups_and_names_and_progress(planted, capsys):
+    X, y = pd.DataFrame(planted[0]).add_prefix("gene "), planted[1]
+    search = MMFSCV(cv=GroupKFold(3), n_features=[4], verbose=1)
+    search.fit(X, y, groups=np.arange(300) // 10)
+    assert all(name.startswith("gene ") for name in search.get_feature_names_out())
+    assert "fold 3 of 3, best score" in capsys.readouterr().err
+    frame = search.explain(X, "gene 3")
+    assert frame.index.tolist() == ["gene 3"]
+
+
+def test_same_whatever_the_processes(planted):
+    one, two = (MMFSCV(n_jobs=n).fit(*planted) for n in (1, 2))
+    for name, values in one.cv_results_.items():
+        assert values.tolist() == two.cv_results_[name].tolist()
+    assert one.indices_.tolist() == two.indices_.tolist()
+
+
+@pytest.mark.parametrize(
+    ("chooser", "sentence"),
+    [
+        (MMFSCV(selector=MaxRel()), r"selector must be an MMFS, or None"),
+        (MMFSCV(selector=MMFS(5)), r"chooses n_features_to_select and gamma itself"),
+        (MMFSCV(selector=MMFS(gamma=0.1)), r"chooses n_features_to_select and gamma itself"),
+        (MMFSCV(selector=MMFS(kernel="precomputed")), r"similarities instead of rows"),
+        (MMFSCV(selector=MMFS(relevance=np.ones(53))), r"array of relevances cannot be found"),
+        (MMFSCV(gammas=3, selector=MMFS(formulation="constrained")), r"gammas have no meaning"),
+        (MMFSCV(n_features=[60]), r"goes up to 60, but X has 52 columns that are not constant"),
+        (MMFSCV(n_features=5), r"n_features must be an array of whole numbers"),
+        (MMFSCV(rule="simplest"), r"rule must be one of 'best', 'one_se'"),
+        (MMFSIC("aic"), r"criterion must be one of 'ebic', 'bic'"),
+        (MMFSIC(selector=MMFS(kernel="poly2")), r"takes kernel='aligned'; use MMFSCV"),
+        (MMFSIC(selector=MMFS(theta=0.3)), r"needs theta=0\.5, got 0\.3"),
+        (MMFSIC(selector=MMFS(relevance="mutual_info")), r"takes relevance='correlation'"),
+        (MMFSIC(max_features=0), r"max_features must be a whole number"),
+    ],
+)
+def test_mistakes(planted, chooser, sentence):
+    with pytest.raises(ValueError, match=sentence) as caught:
+        chooser.fit(*planted)
+    assert "\n" not in str(caught.value)
+    assert not hasattr(chooser, "indices_")
+
+
+def test_folds_without_a_score_are_refused(planted):
+    def nothing(estimator, X, y):
+        return np.nan
+
+    with pytest.raises(ValueError, match="no finite score"):
+        MMFSCV(scoring=nothing).fit(*planted)
+
+
+@pytest.mark.parametrize("classes", [0, 2, 4])
+@pytest.mark.parametrize("criterion", ["bic", "ebic"])
+def test_criteria_by_their_definition(classes, criterion):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((150, 40))
+    y = X[:, :4].sum(axis=1) + rng.standard_normal(150)
+    if classes:
+        y = np.searchsorted(np.quantile(y, np.linspace(0, 1, classes + 1)[1:-1]), y)
+    chooser = MMFSIC(criterion).fit(X, y)
+    Y = class_basis(y) if classes else standardised(y[:, None])
+    F, (m, q) = standardised(X), Y.shape
+    path = mmfs_path(X, y)
+    np.testing.assert_allclose(path.gammas, chooser.gammas_)
+    for t in (0, 10, 30, 49):
+        J = path.alphas[:, [t]].toarray()[:, 0].nonzero()[0]
+        P = F[:, J].T @ Y
+        atoms = np.einsum("ij,jc->icj", F[:, J], P / np.linalg.norm(P, axis=1, keepdims=True))
+        atoms = atoms.reshape(-1, len(J))
+        fit = LinearRegression(fit_intercept=False).fit(atoms, Y.ravel())
+        rss = ((Y.ravel() - fit.predict(atoms)) ** 2).sum()
+        value = m * q * np.log(rss / (m * q)) + q * len(J) * np.log(m)
+        if criterion == "ebic":
+            value += 2 * np.log(comb(40, len(J)))
+        assert chooser.criterion_[t] == pytest.approx(value)
+        assert chooser.n_support_[t] == len(J)
+    best = np.argmin(chooser.criterion_)
+    assert chooser.best_gamma_ == chooser.gammas_[best]
+    assert chooser.best_n_features_ == chooser.n_support_[best] == len(chooser.indices_)
+
+
+def test_ebic_finds_the_signals_and_bic_too_many():
+    found = []
+    for seed, criterion in itertools.product(range(5), ["ebic", "bic"]):
+        rng = np.random.default_rng(seed)
+        X = rng.standard_normal((200, 2000))
+        y = X[:, :5].sum(axis=1) + rng.standard_normal(200)
+        J = MMFSIC(criterion).fit(X, y).indices_
+        assert set(J) >= set(range(5))
+        found.append(len(J))
+    assert max(found[::2]) <= 7 and min(found[1::2]) > 20

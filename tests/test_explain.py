@@ -1,0 +1,171 @@
+"""Explanations: the numbers are those of the problem, the words fit the numbers."""
+
+import pickle
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+
+from mmfs import MMFS
+from mmfs.datasets import make_planted
+from mmfs.hsic import hsic
+from tests.reference.explicit import class_basis, similarity, standardised
+
+
+@pytest.fixture(scope="module")
+def planted():
+    X, y, names = make_planted()
+    return pd.DataFrame(X, columns=names), y
+
+
+@pytest.mark.parametrize("kernel", ["aligned", "linear", "poly2", "rbf"])
+@pytest.mark.parametrize("classes", [2, 3])
+def test_terms_are_those_of_the_problem(planted, kernel, classes):
+    X, y = planted
+    if classes == 3:
+        y = np.where(X["signal 1"] > 1, "other", y)
+    selector = MMFS(8, kernel=kernel, theta=0.4).fit(X, y)
+    frame = selector.explain(X, list(X.columns))
+    F, Y = standardised(X), class_basis(y)
+    Q, r, alpha = similarity(F, Y, kernel), np.linalg.norm(F.T @ Y, axis=1), selector.alpha_
+    usable = np.flatnonzero(np.ptp(np.asarray(X), axis=0) > 0)
+    np.testing.assert_allclose(frame["relevance"].iloc[usable], r[usable], atol=1e-9)
+    np.testing.assert_allclose(frame["redundancy"].iloc[usable], (Q @ alpha)[usable], atol=1e-9)
+    np.testing.assert_allclose(frame["alpha"], alpha)
+    margin = Q @ alpha + selector.b_ - 0.4 / 0.6 * r
+    np.testing.assert_allclose(frame["margin"].iloc[usable], margin[usable], atol=1e-9)
+    for i in usable:
+        terms = frame["causes"].iloc[i]
+        own = alpha[i] * Q[i, i]
+        assert sum(terms.values()) + own == pytest.approx(frame["redundancy"].iloc[i])
+        assert list(terms.values()) == sorted(terms.values(), reverse=True)
+        for name, term in terms.items():
+            j = X.columns.get_loc(name)
+            assert j != i and term == pytest.approx(alpha[j] * Q[i, j])
+
+
+def test_selected_ones_and_the_most_relevant_dropped_ones_by_default(planted):
+    X, y = planted
+    selector = MMFS(6).fit(X, y)
+    frame = selector.explain(X, n_dropped=4)
+    assert frame.index[:6].tolist() == X.columns[selector.indices_].tolist()
+    assert frame["rank"].tolist()[:6] == [1, 2, 3, 4, 5, 6] and frame["rank"][6:].isna().all()
+    assert frame["selected"].tolist() == [True] * 6 + [False] * 4
+    rest = selector.relevance_.copy()
+    rest[selector.indices_] = 0
+    copies = X.columns.isin(["signal 1", "signal 4"])  # stand behind copies that come first
+    expected = X.columns[np.argsort(-np.where(copies, 0, rest))[:4]]
+    assert frame.index[6:].tolist() == expected.tolist()
+
+
+def test_words(planted):
+    X, y = planted
+    selector = MMFS(6).fit(X, y)
+    why = selector.explain(X, list(X.columns))["why"]
+    assert why["signal 3"] == "selected: relevance 0.33"
+    assert why["noisy copy of 3"].startswith("redundant with signal 3 (0.2")
+    assert why["signal 1"] == "the same as copy of 1"
+    assert why["constant"] == "constant"
+    assert why["mirror of 2"] == "weighs less than the selected ones, beside signal 2"
+    lowest = X.columns[np.argmin(np.where(selector.relevance_ > 0, selector.relevance_, 1))]
+    assert why[lowest].startswith("too little relevance: 0.00, where 0.06 is needed")
+    beyond = MMFS(30, gamma=0.5).fit(X, y)
+    assert "selected to make up the number asked for" in set(beyond.explain(X)["why"])
+
+
+@pytest.mark.parametrize("store", [np.asarray, sp.csc_array, sp.csr_array])
+def test_numbers_of_columns_and_every_storage(planted, store):
+    X, y = np.asarray(planted[0]), planted[1]
+    selector = MMFS(6).fit(store(X), y)
+    frame = selector.explain(store(X), [5, np.int64(7)])
+    assert frame.index.tolist() == [5, 7]
+    one = selector.explain(store(X), 5)
+    assert one.index.tolist() == [5]
+    np.testing.assert_allclose(one["margin"], selector.gradient_[5], atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"kernel": "hsic", "relevance": "hsic"},
+        {"kernel": hsic(None), "relevance": "hsic"},
+        {"relevance": "mutual_info"},
+        {"formulation": "constrained"},
+        {"center": False},
+        {"relevance": lambda X, y: np.abs(X.mean(axis=0))},
+    ],
+    ids=["hsic", "hsic of all rows", "mutual_info", "constrained", "uncentred", "function"],
+)
+def test_under_other_options(planted, options):
+    X, y = planted
+    selector = MMFS(5, **options).fit(X, y)
+    frame = selector.explain(X, list(X.columns))
+    np.testing.assert_allclose(frame["redundancy"], selector.redundancy_, atol=1e-8)
+    np.testing.assert_allclose(frame["relevance"], selector.relevance_, atol=1e-12)
+    np.testing.assert_allclose(frame["margin"], selector.gradient_, atol=1e-8)
+
+
+def test_precomputed_similarities(planted):
+    X, y = planted
+    data = MMFS(5, kernel="poly2").fit(X, y)
+    Q = np.corrcoef(np.asarray(X.drop(columns="constant")).T) ** 2
+    r = np.delete(data.relevance_, X.columns.get_loc("constant"))
+    selector = MMFS(5, kernel="precomputed", relevance=r).fit(Q)
+    frame = selector.explain(Q, 3)
+    assert frame["margin"].iloc[0] == pytest.approx(selector.gradient_[3])
+
+
+def test_millions_of_columns_by_reading_a_few(monkeypatch):
+    rng = np.random.default_rng(0)
+    X = sp.random_array((200, 200_000), density=0.01, rng=rng, format="csc")
+    y = X[:, [3]].toarray()[:, 0] + X[:, [5]].toarray()[:, 0] > 0
+    selector = pickle.loads(pickle.dumps(MMFS(4).fit(X, y)))
+    full = MMFS(4, keep_scores=True).fit(X, y)
+    asked = [7, 150_000, *full.indices_]
+    frame = selector.explain(X, asked)
+    np.testing.assert_allclose(frame["margin"], full.gradient_[asked], atol=1e-9)
+    np.testing.assert_allclose(frame["relevance"], full.relevance_[asked], atol=1e-9)
+    assert len(selector.explain(X)) == 14
+    binned = MMFS(4, relevance="binned_mutual_info").fit(X, y)
+    assert len(binned.explain(X)) == 14
+    own = MMFS(4, relevance=rng.random(200_000)).fit(X, y)
+    with pytest.raises(ValueError, match="fit with keep_scores=True"):
+        own.explain(X)
+
+
+MISTAKES = [
+    ("sginal 3", r"there is no feature 'sginal 3'; did you mean 'signal 3'\?"),
+    ("xyz", r"there is no feature 'xyz'\."),
+    (53, r"there is no column 53; X has columns 0 to 52\."),
+    (-1, r"there is no column -1"),
+    ([1.5], r"features must be names or numbers of columns, got 1\.5\."),
+    ([True], r"features must be names or numbers of columns, got True\."),
+]
+
+
+@pytest.mark.parametrize(("features", "sentence"), MISTAKES)
+def test_mistakes(planted, features, sentence):
+    selector = MMFS(6).fit(*planted)
+    with pytest.raises(ValueError, match=sentence):
+        selector.explain(planted[0], features)
+
+
+def test_other_data_are_refused(planted):
+    X, y = planted
+    selector = MMFS(6).fit(X, y)
+    with pytest.raises(ValueError, match="X has 399 rows, but the selector was fitted on 400"):
+        selector.explain(X[1:])
+    with pytest.raises(ValueError, match="not the data that the selector was fitted on"):
+        selector.explain(X + np.random.default_rng(0).standard_normal(X.shape))
+    unnamed = MMFS(6).fit(np.asarray(X), y)
+    with pytest.raises(ValueError, match="fitted on data without names"):
+        unnamed.explain(np.asarray(X), "signal 3")
+
+
+def test_without_pandas_the_remedy_is_named(planted, monkeypatch):
+    selector = MMFS(6).fit(*planted)
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(ImportError, match=r"pip install 'mmfs\[explain\]'"):
+        selector.explain(np.asarray(planted[0]))
