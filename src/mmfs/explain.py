@@ -19,9 +19,13 @@ from mmfs.validation import is_int, is_name
 
 Array = np.ndarray
 
-# Causes that the sentence names, and the share of the redundancy they must have; a similarity from which on two columns are the same; relevances
-# that can be found again from a single column.
-NAMED, MENTIONED, SAME = 3, 0.1, 1 - 1e-9
+# Causes that a sentence names, at most, and the share of the redundancy that each must have.
+NAMED, MENTIONED = 3, 0.1
+
+# Similarity from which on two columns are the same.
+SAME = 1 - 1e-9
+
+# Relevances that can be found again from a single column.
 BY_COLUMN = ("correlation", "binned_mutual_info", "hsic")
 
 
