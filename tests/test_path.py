@@ -14,7 +14,7 @@ import mmfs.problem
 from mmfs import MMFS, mmfs_path
 from mmfs.kernels import rbf, similarity_of
 from mmfs.problem import Problem
-from mmfs.solvers import falling_gammas
+from mmfs.solvers.path import falling_gammas
 from mmfs.solvers.qp import solve_dual
 from tests.reference.explicit import class_basis, similarity, standardised
 

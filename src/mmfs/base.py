@@ -1,7 +1,6 @@
 """What every selector shares: reading data in, and giving the selected columns back."""
 
 import sys
-import warnings
 from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
@@ -110,13 +109,6 @@ class Selector(SelectorMixin, BaseEstimator):
     def _say(self, text: str) -> None:
         if self.verbose:
             print(f"mmfs: {text}", file=sys.stderr)
-
-    def _warn(self, text: str, category: type[Warning] = UserWarning) -> None:
-        """A warning that points to the line that called us, however deep we are."""
-        frame, level = sys._getframe(1), 2
-        while frame.f_back and frame.f_globals["__name__"].startswith("mmfs."):
-            frame, level = frame.f_back, level + 1
-        warnings.warn(text, category, stacklevel=level)
 
     def _get_support_mask(self) -> Array:
         check_is_fitted(self)

@@ -6,13 +6,14 @@ terms of that sum say which features make it redundant, and by how much.
 """
 
 import difflib
-from collections.abc import Iterable
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mmfs.base import first_pass
+from mmfs.hsic import hsic
 from mmfs.kernels import Precomputed, Similarity, similarity_of
 from mmfs.posing import kind_of_relevance
 from mmfs.validation import is_int, is_name
@@ -26,17 +27,22 @@ NAMED, MENTIONED = 3, 0.1
 SAME = 1 - 1e-9
 
 # Relevances that can be found again from a single column.
-BY_COLUMN = ("correlation", "binned_mutual_info", "hsic")
+BY_COLUMN = ("correlation", "binned_mutual_info")
+
+COLUMNS = [
+    "feature", "selected", "rank", "alpha", "relevance", "redundancy", "margin", "causes", "why",
+]  # fmt: skip
 
 
 def explain(selector: Any, X: Any, features: Any, n_dropped: int) -> Any:
     """A DataFrame with a row for every feature asked; `selector` is a fitted MMFS."""
     check_is_fitted(selector)
+    if not is_int(n_dropped) or n_dropped < 0:
+        raise ValueError(f"n_dropped must be a whole number >= 0, got {n_dropped!r}.")
     pandas = _pandas()
     names = getattr(selector, "feature_names_in_", None)
     if features is None:
-        dropped = selector._most_relevant[~np.isin(selector._most_relevant, selector.indices_)]
-        asked = np.concatenate([selector.indices_, dropped[:n_dropped]])
+        asked = np.concatenate([selector.indices_, selector._runners_up[:n_dropped]])
     else:
         asked = _columns_asked(features, names, selector.n_features_in_)
 
@@ -44,15 +50,19 @@ def explain(selector: Any, X: Any, features: Any, n_dropped: int) -> Any:
     J = np.union1d(asked, support)
     known = _some_columns(selector, X, J)
     here, those = (known.similarity.take(np.searchsorted(J, some)) for some in (asked, support))
-    _check_same_data(known.similarity.gram(those, those) @ alpha, selector._support_redundancy)
     Q = known.similarity.gram(here, those)
+    marks = known.marks[np.searchsorted(J, support)]
+    _check_same_data(known.similarity.gram(those, those) @ alpha, selector._support_redundancy)
+    _check_same_data(marks, selector._support_marks)
+    if selector._scores is not None:
+        _check_same_data(Q @ alpha, selector.redundancy_[asked])
 
     def name(j: int) -> Any:
         return int(j) if names is None else names[j]
 
     ranks = {j: rank for rank, j in enumerate(selector.indices_.tolist(), start=1)}
     weights = dict(zip(support.tolist(), alpha.tolist(), strict=True))
-    tau, b, rows = selector.theta / (1 - selector.theta), selector.b_, []
+    tau, b, rows = selector._tau, selector.b_, []
     for j, similar in zip(asked.tolist(), Q, strict=True):
         terms, at = similar * alpha, np.searchsorted(J, j)
         order = [c for c in np.argsort(-terms, kind="stable") if terms[c] != 0 and support[c] != j]
@@ -66,15 +76,18 @@ def explain(selector: Any, X: Any, features: Any, n_dropped: int) -> Any:
             "margin": float(terms.sum() + b - tau * known.relevance[at]),
             "causes": {name(support[c]): float(terms[c]) for c in order},
         }
-        twin = [name(support[c]) for c in order if similar[c] >= SAME * known.similarity.largest]
+        alike = SAME * np.sqrt(known.own[at] * known.own[np.searchsorted(J, support)])
+        twin = [name(support[c]) for c in order if similar[c] >= alike[c]]
         row["why"] = _sentence(row, twin, tau, b) if known.usable[at] else "constant"
         rows.append(row)
-    return pandas.DataFrame(rows).set_index("feature").astype({"rank": "Int64"})
+    frame = pandas.DataFrame(rows, columns=COLUMNS).set_index("feature")
+    return frame.astype({"rank": "Int64"})
 
 
 def _sentence(row: dict, twin: list, tau: float, b: float) -> str:
     least = MENTIONED * row["redundancy"]
-    causes = [(name, term) for name, term in row["causes"].items() if term > max(least, 0)]
+    causes = [(name, term) for name, term in row["causes"].items() if term > 0]
+    causes = causes[:1] + [(name, term) for name, term in causes[1:NAMED] if term >= least]
     if row["selected"]:
         if row["alpha"] > 0:
             return f"selected: relevance {row['relevance']:.2f}"
@@ -83,10 +96,8 @@ def _sentence(row: dict, twin: list, tau: float, b: float) -> str:
         return "weighs less than the selected ones" + (f", beside {causes[0][0]}" if causes else "")
     if twin:
         return f"the same as {twin[0]}"
-    if tau * row["relevance"] > b and row["redundancy"] > 0:
-        return "redundant with " + ", ".join(
-            f"{name} ({term:.2f})" for name, term in causes[:NAMED]
-        )
+    if tau * row["relevance"] > b and causes:
+        return "redundant with " + ", ".join(f"{name} ({term:.2f})" for name, term in causes)
     return f"too little relevance: {row['relevance']:.2f}, where {b / tau:.2f} is needed"
 
 
@@ -94,6 +105,8 @@ class Known(NamedTuple):
     similarity: Similarity
     relevance: Array
     usable: Array  # not constant
+    own: Array  # similarity of each with itself
+    marks: Array  # what other rows, or the same in another order, would not have
 
 
 def _some_columns(selector: Any, X: Any, J: Array) -> Known:
@@ -107,21 +120,25 @@ def _some_columns(selector: Any, X: Any, J: Array) -> Known:
             f"X has {X.shape[0]:,} rows, but the selector was fitted on {selector._n_rows:,}; an "
             "explanation needs the data of the fit."
         )
-    if is_name(selector.kernel, "precomputed"):
-        every = np.ones(len(J), dtype=bool)
-        return Known(Precomputed(X[np.ix_(J, J)]), selector.relevance_[J], every)
-    data = first_pass(X[:, J], selector._y, selector.task, selector.center)
-    similarity = similarity_of(selector.kernel, data.columns, data.products)
+    fitted = SimpleNamespace(**selector._parameters)  # which may have been changed since
+    if is_name(fitted.kernel, "precomputed"):
+        Q, every = X[np.ix_(J, J)], np.ones(len(J), dtype=bool)
+        marks = np.empty((len(J), 0))
+        return Known(Precomputed(Q), selector.relevance_[J], every, np.diagonal(Q), marks)
+    data = first_pass(X[:, J], selector._y, fitted.task, fitted.center)
+    similarity = similarity_of(fitted.kernel, data.columns, data.products)
+    kind = kind_of_relevance(fitted)
     if selector._scores is not None:
         r = selector.relevance_[J]
-    elif isinstance(selector.relevance, str) and selector.relevance in BY_COLUMN:
-        r = data.relevance(kind_of_relevance(selector), None)
+    elif isinstance(kind, hsic) or (isinstance(kind, str) and kind in BY_COLUMN):
+        r = data.relevance(kind, None)
     else:
         raise ValueError(
             f"the relevance of single columns was not kept for {selector.n_features_in_:,} columns;"
             " fit with keep_scores=True to have them explained."
         )
-    return Known(similarity, r, data.usable)
+    own = np.full(len(J), similarity.largest)
+    return Known(similarity, r, data.usable, own, data.fingerprints)
 
 
 def _check_same_data(found: Array, known: Array) -> None:
@@ -134,8 +151,8 @@ def _check_same_data(found: Array, known: Array) -> None:
 
 def _columns_asked(features: Any, names: Array | None, n_columns: int) -> Array:
     """Column numbers of features given by name or number, one or several."""
-    if isinstance(features, str) or not isinstance(features, Iterable):
-        features = [features]
+    if isinstance(features, str) or np.ndim(features) == 0:
+        features = [features.item() if isinstance(features, np.ndarray) else features]
     where = {} if names is None else {str(name): j for j, name in enumerate(names)}
     return np.array([_column(feature, where, n_columns) for feature in features], dtype=np.intp)
 

@@ -29,6 +29,7 @@ class Posed:
     relevance: Array  # r before it is multiplied by tau
     usable: Array  # not constant
     eligible: Array  # usable, and not the same as another column that stands for it
+    marks: Array  # fingerprints of the columns
     y: Array | None
     columns: Columns | None  # None where similarities were given instead of data
     n_outputs: int
@@ -54,10 +55,13 @@ class Posed:
         """What "auto", or a gamma, asks of the solver for k features (None: as many as matter)."""
         if not isinstance(gamma, str):
             return AtGamma(float(gamma))
-        r_max, n_eligible = float(self.problem.r.max()), int(self.eligible.sum())
         if k is not None:
-            return enough_support(min(int(np.ceil(HEAD_ROOM * k)), n_eligible, LARGEST), r_max)
+            return self.support(min(int(np.ceil(HEAD_ROOM * k)), LARGEST))
         return below_level(self.tau * self.chance())
+
+    def support(self, n: int) -> Aim:
+        """The largest gamma with n support features, or as many as there are."""
+        return enough_support(min(n, int(self.eligible.sum())), float(self.problem.r.max()))
 
     def unit_sum(self) -> Aim:
         """The constrained form."""
@@ -86,12 +90,13 @@ def pose(selector: Any, X: Any, y: Any, rng: np.random.RandomState) -> Posed:
         usable = eligible = np.ones(len(X), dtype=bool)
         kind = selector.relevance
         r = given(kind(X, y) if callable(kind) else kind, usable)
-        columns, n_outputs, n_rows = None, 1, len(X)
+        columns, n_outputs, n_rows, marks = None, 1, len(X), np.empty((len(X), 0))
     else:
         data = selector._read(X, y, selector.task, selector.center)
         similarity = similarity_of(selector.kernel, data.columns, data.products)
         kind, usable = kind_of_relevance(selector), data.usable
         r = data.relevance(kind, rng)
+        marks = data.fingerprints
         eligible = usable & ~data.repeated(r, similarity.mirrors)
         y, columns, (n_rows, n_outputs) = data.y, data.columns, data.target.Y.shape
 
@@ -103,4 +108,4 @@ def pose(selector: Any, X: Any, y: Any, rng: np.random.RandomState) -> Posed:
 
     tau = selector.theta / (1 - selector.theta)
     problem = Problem(similarity, np.where(eligible, tau * r, -np.inf), float(selector.C))
-    return Posed(problem, r, usable, eligible, y, columns, n_outputs, tau, chance)
+    return Posed(problem, r, usable, eligible, marks, y, columns, n_outputs, tau, chance)

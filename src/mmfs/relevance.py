@@ -115,6 +115,7 @@ def _classes(y: Array) -> Target:
 
 
 def _quantities(y: Array) -> Target:
+    y = y / max(np.abs(y).max(), np.finfo(float).tiny)  # so that squares stay in range
     centred = y - y.mean(axis=0)
     if y.ndim == 2:
         norms = np.linalg.norm(centred, axis=0)
@@ -219,7 +220,7 @@ def given(values: Any, usable: Array) -> Array:
 
     Of a pair (scores, p-values) the scores are taken. Rounding errors below zero are forgiven.
     """
-    if isinstance(values, tuple):
+    if isinstance(values, tuple) and values:
         values = values[0]
     try:
         r = np.array(values, dtype=np.float64).ravel()

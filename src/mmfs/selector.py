@@ -1,5 +1,6 @@
 """MMFS: validate -> columns -> relevance -> problem -> solve -> rank."""
 
+from copy import copy
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,12 +15,10 @@ from mmfs.posing import Posed, pose
 from mmfs.solvers import (
     SOLVERS,
     Solution,
-    falling_gammas,
     in_order,
     order_of_entry,
     solve,
     solve_path,
-    stops_at,
 )
 from mmfs.validation import (
     COUNT,
@@ -37,7 +36,7 @@ from mmfs.validation import (
 
 Array = np.ndarray
 
-# Of so many of the most relevant columns a fitted selector remembers which they were.
+# Of the dropped columns, a fitted selector remembers so many of the most relevant.
 REMEMBERED = 1_000
 
 
@@ -221,10 +220,7 @@ class MMFS(Selector):
         solution = solve(posed.problem, aim, solver=self.solver, **options)
         entry = None
         if self.rank == "path":
-            assert solution.gamma is not None  # not constrained
-            gammas = falling_gammas(posed.problem, solution.gamma)
-            stops = stops_at(gammas, posed.problem.C)
-            entry, _ = order_of_entry(solve_path(posed.problem, stops, start=solution.J, **options))
+            entry, _ = order_of_entry(solve_path(posed.problem, solution, **options))
         self.indices_ = solution.ranked(k, posed.repeated, entry)
         self._keep(solution, posed)
         own = solution.n_iter if self.solver == "dcd" else 0
@@ -270,8 +266,12 @@ class MMFS(Selector):
         verdict, r = solution.verdict, posed.relevance
         self._weights = (solution.J, solution.alpha)
         self._support_redundancy = verdict.redundancy[solution.J]
-        self._most_relevant = in_order(np.where(posed.eligible, -r, np.inf), REMEMBERED)
-        self._y, self._n_rows = posed.y, posed.n_rows
+        self._support_marks = posed.marks[solution.J]
+        dropped = posed.eligible.copy()
+        dropped[self.indices_] = False
+        self._runners_up = in_order(np.where(dropped, -r, np.inf), REMEMBERED)
+        self._y, self._n_rows, self._tau = copy(posed.y), posed.n_rows, posed.tau
+        self._parameters = self.get_params(deep=False)
         self._scores = None
         if self.keep_scores is True or (self.keep_scores == "auto" and len(r) <= KEPT_COLUMNS):
             gradient = verdict.redundancy + verdict.b - posed.tau * r

@@ -17,6 +17,14 @@ Array = np.ndarray
 PSD_LIMIT = 3_000
 
 
+class TooFewColumns(ValueError):
+    """More features were asked for than columns are usable."""
+
+    def __init__(self, n_usable: int, message: str) -> None:
+        super().__init__(message)
+        self.n_usable = n_usable
+
+
 class Rule(NamedTuple):
     """What a parameter may be, as a test and in words."""
 
@@ -45,7 +53,13 @@ def is_int(value: Any) -> bool:
 
 
 def is_real(value: Any) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool)
+    if not isinstance(value, Real) or isinstance(value, bool):
+        return False
+    try:
+        float(value)
+    except OverflowError:
+        return False
+    return True
 
 
 def _is_fraction(value: Any) -> bool:
@@ -124,9 +138,10 @@ def number_to_select(
     if asked > n_usable:
         constant = n_columns - n_usable
         because = f" ({constant:,} of the {n_columns:,} are constant)" if constant else ""
-        raise ValueError(
+        raise TooFewColumns(
+            n_usable,
             f"n_features_to_select={asked} is more than the {n_usable:,} usable columns of "
-            f"X{because}; ask for at most {n_usable}."
+            f"X{because}; ask for at most {n_usable}.",
         )
     return int(asked)
 

@@ -7,6 +7,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from mmfs.base import Selector
+from mmfs.hsic import hsic
 from mmfs.posing import Posed
 from mmfs.relevance import Target
 from mmfs.selector import MMFS
@@ -31,11 +32,19 @@ def check_resampled(selector: Any, name: str) -> None:
             "instead of rows."
         )
     relevance = getattr(selector, "relevance", "")
-    if not isinstance(relevance, str) and not callable(relevance):
+    if not (isinstance(relevance, str | hsic) or callable(relevance)):
         raise ValueError(
             f"{name} selects from parts of the rows, for which an array of relevances cannot be "
             "found again; pass a function of (X, y)."
         )
+
+
+def given_selector(owner: Any) -> MMFS:
+    """A copy of the `selector` of an estimator, with its threads and its wish for progress."""
+    selector = MMFS() if owner.selector is None else clone(owner.selector)
+    if owner.n_jobs is not None:
+        selector.set_params(n_jobs=owner.n_jobs)
+    return selector.set_params(verbose=max(owner.verbose, selector.verbose))
 
 
 def most_features(posed: Posed) -> int:
@@ -71,7 +80,7 @@ class Chooser(Selector):
 
     def _options(self) -> MMFS:
         """The selector as it was given, to be told what was chosen."""
-        return MMFS() if self.selector is None else clone(self.selector)
+        return given_selector(self)
 
     def _check_options(self, selector: MMFS) -> None:
         name = type(self).__name__

@@ -8,7 +8,7 @@ from scipy.special import gammaln
 from mmfs.choosing.base import OPTIONS, Chooser, most_features
 from mmfs.posing import Posed
 from mmfs.selector import MMFS
-from mmfs.solvers import POINTS, Point, falling_gammas, solve, solve_path, stops_at
+from mmfs.solvers import Point, solve, solve_path
 from mmfs.validation import Rule, is_int, is_name, one_of
 
 Array = np.ndarray
@@ -32,7 +32,8 @@ class MMFSIC(Chooser):
     criterion : {"ebic", "bic"}, default="ebic"
         BIC takes too many features where there are far more columns than rows.
     max_features : int or None, default=None
-        Where to end the path. None: 100 features, or half as many as there are rows or columns.
+        The most features to choose, and never more than half as many as there are rows. None:
+        100, or half as many as there are columns.
     selector : MMFS or None, default=None
         Other options of the selection. Its kernel must be "aligned", its relevance "correlation",
         its theta 0.5 and its formulation "squared_bias": no other is a least squares problem.
@@ -48,7 +49,8 @@ class MMFSIC(Chooser):
     best_n_features_, best_gamma_
         What was chosen.
     criterion_, gammas_, n_support_ : ndarray
-        The criterion along the path, with gamma and the number of support features.
+        The criterion along the path (inf where there are more features than may be), with gamma
+        and the number of support features.
     indices_, support_, n_features_in_, feature_names_in_
         As in `MMFS`.
 
@@ -102,34 +104,30 @@ class MMFSIC(Chooser):
                 f"MMFSIC needs theta=0.5, got {selector.theta}; use MMFSCV to choose with another."
             )
 
-    def _options(self) -> MMFS:
-        return super()._options().set_params(n_jobs=self.n_jobs, verbose=self.verbose)
-
     def _choose(self, X: Any, y: Any) -> dict[str, Any]:
         selector = self._options()
         posed, rng = selector._pose(X, y)
         problem, options = posed.problem, selector._solver_options(rng)
-        most = min(self.max_features or most_features(posed), int(posed.usable.sum()))
-        last = solve(problem, posed.aim("auto", most), **options)
-        assert last.gamma is not None
-        stops = stops_at(falling_gammas(problem, last.gamma, POINTS), problem.C)
-        points = solve_path(problem, stops, start=last.J, **options)
+        most = min(self.max_features or most_features(posed), posed.n_rows // 2)
+        points = solve_path(problem, solve(problem, posed.support(most), **options), **options)
         self.gammas_ = np.array([point.gamma for point in points])
         self.n_support_ = np.array([len(point.J) for point in points])
-        self.criterion_ = self._values(posed, points)
+        self.criterion_ = np.where(
+            self.n_support_ <= max(most, 1), self._values(posed, points), np.inf
+        )
         return {"gamma": float(self.gammas_[np.argmin(self.criterion_)])}
 
     def _values(self, posed: Posed, points: list[Point]) -> Array:
         n_rows, q, n_columns = posed.n_rows, posed.n_outputs, int(posed.eligible.sum())
-        similarity, r = posed.problem.Q, posed.problem.r
         J = np.unique(np.concatenate([point.J for point in points]))
-        taken = similarity.take(J)
-        Q = similarity.gram(taken, taken)
+        taken = posed.problem.Q.take(J)
+        assert taken.block is not None and taken.U is not None  # the kernel is aligned
+        R, P = taken.block.gram(taken.block), posed.problem.r[J, None] * taken.U  # F'F and F'Y
         values = np.empty(len(points))
         for t, point in enumerate(points):
             i, k = np.searchsorted(J, point.J), len(point.J)
             # What least squares leaves of the target, whose squares sum to q.
-            rss = q - r[point.J] @ np.linalg.lstsq(Q[np.ix_(i, i)], r[point.J], rcond=None)[0]
+            rss = q - np.sum(P[i] * np.linalg.lstsq(R[np.ix_(i, i)], P[i], rcond=None)[0])
             values[t] = n_rows * q * np.log(max(rss, ROUNDING) / (n_rows * q))
             values[t] += q * k * np.log(n_rows)
             if self.criterion == "ebic":

@@ -8,14 +8,14 @@ import scipy.sparse as sp
 
 from mmfs.choosing.base import most_features
 from mmfs.posing import Posed
+from mmfs.problem import Problem
 from mmfs.selector import MMFS
 from mmfs.solvers import (
     POINTS,
+    Aim,
     AtGamma,
     Point,
-    Solution,
     Stop,
-    falling_gammas,
     order_of_entry,
     solve,
     solve_path,
@@ -120,32 +120,33 @@ def mmfs_path(
     k = posed.number(selector.n_features_to_select)
     aim = posed.aim(selector.gamma, most_features(posed) if k is None else k)
     if Cs is not None:
-        stops, start = _over_C(posed, Cs, aim, solver_options)
+        points = _over_C(posed, Cs, aim, solver_options)
+    elif is_int(gammas):
+        last = solve(posed.problem, aim, **solver_options)
+        points = solve_path(posed.problem, last, n=gammas, **solver_options)
     else:
-        stops, start = _over_gamma(posed, gammas, aim, solver_options)
-    points = solve_path(posed.problem, stops, start=start.J, **solver_options)
+        points = _to_last(
+            posed.problem, stops_at(np.sort(gammas)[::-1], posed.problem.C), solver_options
+        )
     return _gathered(points, posed, getattr(selector, "feature_names_in_", None))
 
 
-def _over_gamma(posed: Posed, gammas: Any, aim: Any, options: Any) -> tuple[list[Stop], Solution]:
-    """The stops, and the solution at the last of them."""
-    problem = posed.problem
-    if not is_int(gammas):
-        stops = stops_at(np.sort(gammas)[::-1], problem.C)
-        return stops, solve(problem, stops[-1].aim, **options)
-    last = solve(problem, aim, **options)
-    assert last.gamma is not None
-    return stops_at(falling_gammas(problem, last.gamma, gammas), problem.C), last
-
-
-def _over_C(posed: Posed, Cs: Any, aim: Any, options: Any) -> tuple[list[Stop], Solution]:
+def _over_C(posed: Posed, Cs: Any, aim: Aim, options: Any) -> list[Point]:
     hard = solve(replace(posed.problem, C=np.inf), aim, **options)
     assert hard.gamma is not None
     if is_int(Cs):
+        if len(hard.alpha) == 0:
+            raise ValueError("no feature is relevant, so C matters nowhere; give values of C.")
         largest = float(hard.alpha.max())
         Cs = np.geomspace(largest, LOWEST_C * largest, Cs)
     stops = [Stop(AtGamma(hard.gamma), float(C)) for C in np.sort(Cs)[::-1]]
-    return stops, solve(replace(posed.problem, C=stops[-1].C), stops[-1].aim, **options)
+    return _to_last(posed.problem, stops, options)
+
+
+def _to_last(problem: Problem, stops: list[Stop], options: Any) -> list[Point]:
+    """The last stop, which needs most columns, and then all of them."""
+    last = solve(replace(problem, C=stops[-1].C), stops[-1].aim, **options)
+    return solve_path(problem, stops, start=last.J, **options)
 
 
 def _gathered(points: list[Point], posed: Posed, names: Array | None) -> Path:

@@ -9,6 +9,7 @@ from mmfs.base import KEPT_COLUMNS, Data, Selector
 from mmfs.discretize import DIGITS, States, discretize
 from mmfs.relevance import refuse_several
 from mmfs.validation import check_parameters, number_to_select
+from mmfs.warn import warn_caller
 
 Array = np.ndarray
 
@@ -38,7 +39,7 @@ class Comparator(Selector):
         states = discretize(self.discretize, data.columns, target.labels, target.n_labels)
         info = states.information(target.labels[:, None], target.n_labels)[:, 0]
         if not states.entropy.any():
-            self._warn(
+            warn_caller(
                 f"discretize={self.discretize!r} leaves every column of X with one state: none "
                 "tells anything, and they rank as they come; choose another."
             )

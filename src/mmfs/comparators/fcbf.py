@@ -8,6 +8,7 @@ from mmfs.comparators.base import Comparator
 from mmfs.discretize import DIGITS, DISCRETIZATIONS, States, entropy_of
 from mmfs.solvers.solution import in_order
 from mmfs.validation import COUNT, TASK, Rule, is_name, is_real, one_of
+from mmfs.warn import warn_caller
 
 Array = np.ndarray
 
@@ -95,7 +96,7 @@ class FCBF(Comparator):
             )
         kept = self._predominant(states, su, order, k)
         if k is not None and len(kept) < k:
-            self._warn(
+            warn_caller(
                 f"FCBF keeps {len(kept)} features, not the {k} asked for: all others are below "
                 f"delta={self.delta_:g} or redundant to them."
             )

@@ -10,6 +10,7 @@ from mmfs.comparators.base import Comparator, rounded
 from mmfs.comparators.groups import GroupSVM, bound
 from mmfs.solvers.solution import in_order
 from mmfs.validation import COUNT, FLAG, LOSS_WEIGHT, WHOLE, Rule, is_real
+from mmfs.warn import warn_caller
 
 Array = np.ndarray
 
@@ -124,7 +125,7 @@ class FGM(Comparator):
             svm.add(group)
             largest_gap = max(largest_gap, svm.gap)
         if largest_gap > ENOUGH:
-            self._warn(
+            warn_caller(
                 f"an SVM was stopped at a relative duality gap of {largest_gap:.1e}, and groups "
                 "found after it may not be the best; lower C.",
                 ConvergenceWarning,
@@ -251,7 +252,7 @@ class GDM(FGM):
                 if len(svm.groups) == self.max_rounds
                 else f"every other column is correlated with one of them by {self.delta:g} or more"
             )
-            self._warn(f"GDM found {len(svm.found)} features, not the {k} asked for: {why}.")
+            warn_caller(f"GDM found {len(svm.found)} features, not the {k} asked for: {why}.")
         return svm.found[:k]
 
 

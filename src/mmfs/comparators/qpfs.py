@@ -15,6 +15,7 @@ from mmfs.problem import Problem
 from mmfs.relevance import correlation
 from mmfs.solvers import UnitSum, solve
 from mmfs.validation import COUNT, POSITIVE, TASK, Rule, is_name, is_real, one_of
+from mmfs.warn import warn_caller
 
 Array = np.ndarray
 
@@ -231,7 +232,7 @@ class QPFS(Comparator):
             lowest = min(0.0, float(eigvalsh(Q, subset_by_index=[0, 0], check_finite=False)[0]))
         Q[diagonal] -= noise + lowest
         if lowest:
-            self._warn(
+            warn_caller(
                 f"the similarities are not positive semi-definite (lowest eigenvalue "
                 f"{lowest:.2g}); {-lowest:.2g} was added to their diagonal, as shift_ says."
             )

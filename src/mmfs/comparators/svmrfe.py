@@ -12,6 +12,7 @@ from mmfs.base import Data
 from mmfs.comparators.base import UNASKED, Comparator, rounded
 from mmfs.discretize import nonzero
 from mmfs.validation import COUNT, LOSS_WEIGHT, POSITIVE, Rule, is_int, is_real
+from mmfs.warn import warn_caller
 
 Array = np.ndarray
 
@@ -116,7 +117,7 @@ class SVMRFE(Comparator):
             if 2 * np.count_nonzero(alive) < len(alive):
                 Z, original, alive = Z[:, alive], original[alive], alive[alive]
         if n_unfinished:
-            self._warn(
+            warn_caller(
                 f"liblinear stopped short of tol={self.tol:g} in {n_unfinished} of {self.n_iter_} "
                 "rounds; raise tol or lower C.",
                 ConvergenceWarning,

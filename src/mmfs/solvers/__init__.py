@@ -1,6 +1,5 @@
 """Solvers of the problem: all take a Problem and an Aim, all return a Solution."""
 
-import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -15,13 +14,14 @@ from mmfs.solvers.path import (
     Point,
     Stop,
     along_path,
-    falling_gammas,
+    follow,
     order_of_entry,
     stops_at,
 )
 from mmfs.solvers.qp import quadratic_programme
 from mmfs.solvers.solution import Solution, in_order
 from mmfs.solvers.working_set import working_set
+from mmfs.warn import warn_caller
 
 __all__ = [
     "POINTS",
@@ -34,7 +34,6 @@ __all__ = [
     "UnitSum",
     "below_level",
     "enough_support",
-    "falling_gammas",
     "in_order",
     "order_of_entry",
     "solve",
@@ -68,14 +67,21 @@ def solve(
 
 def solve_path(
     problem: Problem,
-    stops: Sequence[Stop],
+    stops: Sequence[Stop] | Solution,
     *,
     tol: float = 1e-4,
     max_iter: int = 1000,
     **options: Any,
 ) -> list[Point]:
-    """`along_path`, always by the working set; warn if `max_iter` rounds do not suffice."""
-    points = along_path(problem, stops, tol=tol, max_iter=max_iter, **options)
+    """`along_path` of stops, or `follow` to a solution; warn if `max_iter` rounds do not suffice.
+
+    Whatever solver found the solution, a path is followed by the working set.
+    """
+    options |= {"tol": tol, "max_iter": max_iter}
+    if isinstance(stops, Solution):
+        points = follow(problem, stops, **options)
+    else:
+        points = along_path(problem, stops, **options)
     worst = max(points, key=lambda point: point.relative_gap)
     _warn_if_open(worst.relative_gap, worst.n_iter, "working_set", tol, max_iter)
     return points
@@ -89,9 +95,8 @@ def _warn_if_open(gap: float, n_iter: int, solver: str, tol: float, max_iter: in
         if n_iter >= max_iter
         else "raise tol; similarities of your own must be positive semi-definite"
     )
-    warnings.warn(
+    warn_caller(
         f"solver={solver!r} stopped after {n_iter} iterations at a relative duality gap of "
         f"{gap:.1e}, above tol={tol:g}; the ranking may not be final: {remedy}.",
         ConvergenceWarning,
-        stacklevel=4,
     )

@@ -13,7 +13,7 @@ import numpy as np
 
 from mmfs.problem import Problem
 from mmfs.solvers.aims import Aim, AtGamma
-from mmfs.solvers.solution import by_weight, in_order
+from mmfs.solvers.solution import Solution, by_weight, in_order
 from mmfs.solvers.working_set import FEWEST, WorkingSet
 
 Array = np.ndarray
@@ -115,6 +115,13 @@ def _solve_on(
     return alphas, gammas
 
 
+def follow(problem: Problem, last: Solution, n: int = POINTS, **options: Any) -> list[Point]:
+    """n points from where the second feature enters to a solution that is known."""
+    assert last.gamma is not None  # the constrained form has no path
+    gammas = falling_gammas(problem, last.gamma, n)
+    return along_path(problem, stops_at(gammas, problem.C), start=last.J, **options)
+
+
 def stops_at(gammas: Array, C: float) -> list[Stop]:
     return [Stop(AtGamma(float(gamma)), C) for gamma in gammas]
 
@@ -131,14 +138,17 @@ def order_of_entry(points: Sequence[Point]) -> tuple[Array, Array]:
 def falling_gammas(problem: Problem, last: float, n: int = POINTS) -> Array:
     """n values in equal ratios, from where the second feature enters (or HIGHEST) to `last`.
 
-    Until then only the most relevant column, j, has a weight: r_j / (Q_jj + gamma).
+    Until then only the most relevant column, j, has a weight: r_j / (Q_jj + gamma) or C.
     """
-    r = problem.r
+    r, C = problem.r, problem.C
     j = int(np.argmax(r))
     top = problem.Q.take(np.array([j]))
     similar, own = problem.Q.product(top, np.ones((1, 1)))[:, 0], problem.Q.gram(top, top)[0, 0]
     with np.errstate(divide="ignore", invalid="ignore"):
         enters = (r * own - similar * r[j]) / (r[j] - r)
     enters[(r == r[j]) & (similar < own)] = np.inf
+    capped = r[j] / C - own  # below this gamma the weight of j is C
+    enters = np.fmax(enters, np.minimum(r / C - similar, capped))
     enters[j] = last
-    return np.geomspace(max(last, min(np.nanmax(enters), HIGHEST)), last, n)
+    highest = max(HIGHEST, r[j] / C)
+    return np.geomspace(max(last, min(np.nanmax(enters), highest)), last, n)
