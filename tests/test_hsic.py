@@ -33,6 +33,7 @@ def comparison(X, how):
 @pytest.mark.parametrize("store", [np.asarray, sp.csc_array, sp.csr_array])
 def test_products_are_those_of_the_matrices(how, store, monkeypatch):
     monkeypatch.setattr(mmfs.hsic, "NUMBERS", 2_000)  # several tiles and parts
+    monkeypatch.setattr(mmfs.hsic, "HELD", 4_000)
     rng = np.random.default_rng(0)
     X = rng.standard_normal((61, 9)) * (rng.random((61, 9)) < 0.4)
     X[:, 8] = 0
@@ -73,12 +74,15 @@ def test_relevance_is_that_of_the_matrices(kind):
 
 
 @given(st.integers(2, 200), st.one_of(st.none(), st.integers(3, 60)), st.integers(1, 4))
-def test_blocks_use_nearly_every_row_once_per_shuffle(n_rows, size, n_shuffles):
+def test_blocks_use_every_row_in_every_shuffle(n_rows, size, n_shuffles):
     rows = hsic(size, n_shuffles).rows(n_rows)
     n_blocks = 1 if size is None else max(1, n_rows // size)
-    assert rows.shape == ((n_shuffles if n_blocks > 1 else 1) * n_blocks, n_rows // n_blocks)
-    for shuffle in rows.reshape(-1, n_blocks * (n_rows // n_blocks)):
-        assert len(set(shuffle.tolist())) == shuffle.size > n_rows - n_blocks
+    n_shuffles = n_shuffles if n_blocks > 1 else 1
+    more = n_rows % n_blocks > 0  # then a last block that repeats some rows
+    assert rows.shape == (n_shuffles * (n_blocks + more), n_rows // n_blocks)
+    for shuffle in rows.reshape(n_shuffles, -1):
+        assert set(shuffle.tolist()) == set(range(n_rows))
+        assert len(set(shuffle[: n_blocks * rows.shape[1]])) == n_blocks * rows.shape[1]
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -156,9 +160,12 @@ def test_mistakes():
     X, y, _ = make_nonlinear(40, 10)
     with pytest.raises(ValueError, match="center=False has no meaning with kernel='hsic'"):
         MMFS(3, kernel="hsic", center=False).fit(X, y)
-    with pytest.raises(ValueError, match="block_size of at least 3"):
+    with pytest.raises(ValueError, match="block_size must be a whole number of at least 3 or None"):
         hsic(block_size=2)
-    with pytest.raises(ValueError, match="at least one shuffle"):
-        hsic(n_shuffles=0)
+    for wrong in ({"n_shuffles": 0}, {"block_size": "x"}, {"block_size": 50.0}, {"seed": None}):
+        with pytest.raises(ValueError, match="is not possible"):
+            hsic(**wrong)
+    with pytest.raises(ValueError, match="one block of 5,001 rows .* set block_size"):
+        hsic(None).rows(5001)
     with pytest.raises(ValueError, match="needs the relevance of each feature as an array"):
         MMFS(3, kernel="precomputed", relevance="hsic").fit(np.eye(5))

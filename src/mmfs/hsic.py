@@ -10,6 +10,7 @@ block numbers per row and shuffle, computed when they are needed and never kept.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from numbers import Integral
 
 import numpy as np
 
@@ -18,8 +19,11 @@ from mmfs.columns import Columns, as_columns
 
 Array = np.ndarray
 
-# Numbers that are computed at a time.
-NUMBERS = 1 << 17
+# Numbers that are computed at a time; numbers that may be held where blocks are large.
+NUMBERS, HELD = 1 << 17, 1 << 25
+
+# Rows that can all be compared with each other.
+LARGEST = 5_000
 
 # A block in which a column varies by less, in standard deviations, tells nothing.
 LEAST = 1e-4
@@ -34,19 +38,32 @@ class hsic:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        if not (self.block_size is None or self.block_size >= 3) or self.n_shuffles < 1:
+        whole = all(isinstance(v, Integral) for v in (self.n_shuffles, self.seed))
+        size = self.block_size
+        fits = size is None or (isinstance(size, Integral) and size >= 3)
+        if not (whole and fits and self.n_shuffles >= 1 and self.seed >= 0):
             raise ValueError(
-                "hsic takes a block_size of at least 3, or None, and at least one shuffle; got "
-                f"block_size={self.block_size!r}, n_shuffles={self.n_shuffles!r}."
+                f"{self} is not possible: block_size must be a whole number of at least 3 or None, "
+                "n_shuffles at least 1, and seed at least 0."
             )
 
     def rows(self, n_rows: int) -> Array:
-        """Row numbers of one block after the other; a few rows may be left over by each shuffle."""
+        """Row numbers of one block after the other; the last may share rows with the one before."""
         n_blocks = 1 if self.block_size is None else max(1, n_rows // self.block_size)
         size = n_rows // n_blocks
+        if size > LARGEST:
+            raise ValueError(
+                f"hsic in one block of {size:,} rows compares too many of them (the limit is "
+                f"{LARGEST:,}); set block_size."
+            )
         rng = np.random.default_rng(self.seed)
-        shuffles = [rng.permutation(n_rows) for _ in range(self.n_shuffles if n_blocks > 1 else 1)]
-        return np.concatenate([order[: n_blocks * size].reshape(-1, size) for order in shuffles])
+        blocks = []
+        for _ in range(self.n_shuffles if n_blocks > 1 else 1):
+            order = rng.permutation(n_rows)
+            blocks.append(order[: n_blocks * size].reshape(-1, size))
+            if n_blocks * size < n_rows:
+                blocks.append(order[None, -size:])
+        return np.concatenate(blocks)
 
 
 class RowComparison:
@@ -64,9 +81,15 @@ class RowComparison:
         self.n_blocks, self.size = self.rows.shape
         self.whole = slice(0, self.n_blocks)
         self.n_entries = self.size * (self.size + 1) // 2
+        self.n_features = self.n_blocks * self.n_entries
+        # Columns whose rows, and of which one block each, can be held.
+        self.at_once = max(1, NUMBERS // max(columns.shape[0], self.n_entries))
+        self.group = max(1, HELD // self.n_entries)
 
     def gram(self, a: Array, b: Array) -> Array:
         """Phi_a'Phi_b."""
+        if max(len(a), len(b)) > self.group:
+            return np.block([[self.gram(x, z) for z in self._groups(b)] for x in self._groups(a)])
         out = np.zeros((len(a), len(b)))
         for part in self._parts(len(a) + len(b)):
             left = self._features(a, part)
@@ -75,46 +98,63 @@ class RowComparison:
 
     def combine(self, a: Array, weights: Array) -> Array:
         """Phi_a weights, for weights with a row per column."""
+        out = np.zeros((self.n_features, weights.shape[1]))
         weights = weights * self._scale(a)[:, None]
-        parts = self._parts(len(a))
-        return np.concatenate([self._features(a, part).T @ weights for part in parts])
+        for some, theirs in zip(self._groups(a), self._groups(weights), strict=True):
+            for part in self._parts(len(some)):
+                out[self._entries(part)] += self._features(some, part).T @ theirs
+        return out
 
     def project(self, W: Array) -> Array:
         """Phi'W for all columns: one pass over the data."""
-        n_rows, n_columns = self.columns.shape
+        n_columns = self.columns.shape[1]
         self.columns.n_passes += 1
         out = np.zeros((n_columns, W.shape[1]))
-        width = max(1, min(n_columns, NUMBERS // n_rows))
 
         def work(start: int) -> None:
-            J = np.arange(start, min(start + width, n_columns))
+            J = np.arange(start, min(start + self.at_once, n_columns))
             values = unit_variance(self.columns.take(J).dense())
             for part in self._parts(len(J)):
-                entries = slice(part.start * self.n_entries, part.stop * self.n_entries)
-                out[J] += self._features(values, part) @ W[entries]
+                out[J] += self._features(values, part) @ W[self._entries(part)]
             out[J] *= self._scale(values)[:, None]
 
-        self.columns._each(work, [(start,) for start in range(0, n_columns, width)])
+        self.columns._each(work, [(start,) for start in range(0, n_columns, self.at_once)])
         return out
 
     def of_classes(self, labels: Array) -> Array:
         """Features of a target: rows are alike if of one class, the more so the rarer it is."""
-        here = labels[self.rows]
-        same = here[:, :, None] == here[:, None, :]
         upper = np.triu_indices(self.size)
-        K = (same / same.sum(axis=2, keepdims=True))[:, upper[0], upper[1]]
-        return self._of_target(K, ~np.all(same, axis=(1, 2)))
+        K, keep = np.zeros((self.n_blocks, self.n_entries)), np.empty(self.n_blocks, dtype=bool)
+        for part in self._parts(1):
+            here = labels[self.rows[part]]
+            same = here[:, :, None] == here[:, None, :]
+            K[part] = (same / same.sum(axis=2, keepdims=True))[:, upper[0], upper[1]]
+            keep[part] = ~same.all(axis=(1, 2))
+        return self._of_target(K, keep)
 
     def of_quantities(self, Y: Array) -> Array:
         """Features of a target with one or several outputs, the columns of Y."""
-        values = unit_variance(Y - Y.mean(axis=0))
-        K = self._exponents(values, self.whole)
-        K[0] = K.sum(axis=0) / len(values)
-        return self._of_target(np.exp(K[0]), np.any(self._informative(values, self.whole), axis=0))
+        values = unit_variance(Y)
+        every, keep = np.arange(self.n_blocks), np.zeros(self.n_blocks, dtype=bool)
+        K, of_one = np.zeros((2, self.n_blocks, self.n_entries))
+        for x in values:
+            compiled.exponents(x[None], self.rows, np.zeros_like(every), every, of_one)
+            K += of_one / len(values)
+            keep |= self._informative(x[None], self.whole)[0]
+        return self._of_target(np.exp(K, out=K), keep)
 
     def _of_target(self, K: Array, keep: Array) -> Array:
-        compiled.centre(K[None], keep[None], self.size)
-        return K.reshape(-1, 1) / np.sqrt(max(1, int(keep.sum())))
+        K[~keep] = 0.0
+        centred = K[keep]
+        compiled.centre(centred, self.size)
+        K[keep] = centred / np.sqrt(max(1, len(centred)))
+        return K.reshape(-1, 1)
+
+    def _groups(self, values: Array) -> list[Array]:
+        return [values[start : start + self.group] for start in range(0, len(values), self.group)]
+
+    def _entries(self, part: slice) -> slice:
+        return slice(part.start * self.n_entries, part.stop * self.n_entries)
 
     def _parts(self, n_columns: int) -> Iterator[slice]:
         """Ranges of blocks whose features of so many columns can be held."""
@@ -125,16 +165,17 @@ class RowComparison:
         )
 
     def _features(self, values: Array, part: slice) -> Array:
-        """Of each column the blocks in `part`, of unit norm each."""
-        K = self._exponents(values, part)
+        """Of each column the blocks in `part`, of unit norm each; zero where it hardly varies."""
+        columns, blocks = np.nonzero(self._informative(values, part))
+        K = np.empty((len(columns), self.n_entries))
+        compiled.exponents(values, self.rows[part], columns, blocks, K)
         np.exp(K, out=K)
-        compiled.centre(K, self._informative(values, part), self.size)
+        compiled.centre(K, self.size)
+        n_blocks = part.stop - part.start
+        if len(K) < len(values) * n_blocks:
+            some, K = K, np.zeros((len(values) * n_blocks, self.n_entries))
+            K[columns * n_blocks + blocks] = some
         return K.reshape(len(values), -1)
-
-    def _exponents(self, values: Array, part: slice) -> Array:
-        K = np.empty((len(values), part.stop - part.start, self.n_entries))
-        compiled.exponents(values, self.rows[part], K)
-        return K
 
     def _informative(self, values: Array, part: slice) -> Array:
         keep = np.empty((len(values), part.stop - part.start), dtype=bool)
@@ -147,6 +188,7 @@ class RowComparison:
 
 
 def unit_variance(F: Array) -> Array:
-    """Centred columns as rows with unit variance; zero where constant."""
+    """Columns as rows with zero mean and unit variance; zero where constant."""
+    F = F - F.mean(axis=0)
     norms = np.linalg.norm(F, axis=0)
     return np.ascontiguousarray((F * (np.sqrt(len(F)) / np.where(norms > 0, norms, 1.0))).T)

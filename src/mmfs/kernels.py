@@ -70,6 +70,7 @@ class Similarity(Protocol):
 
     largest: float  # no column's similarity with itself is larger
     mirrors: bool  # whether a column and its mirror image are the same
+    width: int  # numbers per column that `product` holds for each alpha
 
     def take(self, J: Array) -> Taken:
         """Bring columns J here."""
@@ -93,6 +94,7 @@ class Correlation:
 
     def __init__(self, columns: Columns, U: Array | None = None) -> None:
         self.columns, self.U = columns, U
+        self.width = 1 if U is None else U.shape[1]
         self.mirrors = U is not None
 
     def take(self, J: Array) -> Taken:
@@ -126,6 +128,8 @@ def directions(products: Array) -> Array:
 
 class OfCorrelation:
     """Q_ij = kernel(rho_ij), entry by entry; `mirrors` if the kernel ignores the sign of rho."""
+
+    width = 1
 
     def __init__(self, columns: Columns, kernel: Kernel) -> None:
         self.columns, self.kernel = columns, kernel
@@ -167,13 +171,22 @@ class Dependence:
 
     def __init__(self, columns: Columns, how: hsic) -> None:
         self.comparison = RowComparison(columns, how)
+        self.width = 1 + self.comparison.n_features // columns.shape[1]
 
     def take(self, J: Array) -> Taken:
         return Taken(J, self.comparison.columns.take(J))
 
     def gram(self, a: Taken, b: Taken) -> Array:
-        left = self._values(a)
-        return self.comparison.gram(left, left if b is a else self._values(b))
+        """A few columns of a at a time, since all of their rows are needed."""
+        right, at_once = self._values(b), self.comparison.at_once
+        if len(a.J) <= at_once:
+            return self.comparison.gram(right if a is b else self._values(a), right)
+        out = np.empty((len(a.J), len(b.J)))
+        for start in range(0, len(a.J), at_once):
+            part = np.zeros(len(a.J), dtype=bool)
+            part[start : start + at_once] = True
+            out[part] = self.comparison.gram(self._values(a.only(part)), right)
+        return out
 
     def product(self, a: Taken, alphas: Array) -> Array:
         return self.comparison.project(self.comparison.combine(self._values(a), alphas))
@@ -185,6 +198,8 @@ class Dependence:
 
 class Precomputed:
     """Q given by the user, N x N."""
+
+    width = 1
 
     def __init__(self, Q: Array) -> None:
         self.Q, self.mirrors = Q, False
@@ -202,6 +217,8 @@ class Precomputed:
 
 class FeatureMap:
     """Q = L L', from an explicit L with a row for every column of the data."""
+
+    width = 1
 
     def __init__(self, L: Array) -> None:
         self.L, self.mirrors = L, False

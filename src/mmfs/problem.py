@@ -16,9 +16,9 @@ from mmfs.kernels import Similarity, Taken
 
 Array = np.ndarray
 
-# To judge many weights at once: how many of them to look at over all columns in a pass, as far as
-# so many numbers can be held; and the columns, or their share, that may be left in doubt.
-ANCHORS, NUMBERS = 8, 1 << 27
+# To judge many weights at once: how many of them to look at over all columns in a pass; how many
+# numbers to hold for a pass, and in all; the columns, or their share, that may be left in doubt.
+ANCHORS, NUMBERS, IN_ALL = 8, 1 << 25, 1 << 27
 DOUBTFUL, SHARE = 2_000, 1 / 50
 
 # Columns at a time where there is a number for each of many weights.
@@ -74,21 +74,21 @@ class Problem:
         whose vectors are over them alone.
         """
         b, inner = gammas * alphas.sum(axis=0), alphas.T @ Q @ alphas
-        n_columns, at_once = len(self.r), max(1, min(ANCHORS, NUMBERS // len(self.r)))
-        anchors, products = np.empty(0, dtype=int), np.empty((n_columns, 0))
-        doubtful = np.arange(n_columns)
-        while (
-            len(doubtful) > max(DOUBTFUL, SHARE * n_columns, 2 * len(taken.J))
-            and len(anchors) < len(b)
-            and len(anchors) * n_columns < 2 * NUMBERS
-        ):
-            more = _anchors(inner, b, anchors, at_once)
+        n_columns, doubtful = len(self.r), np.arange(len(self.r))
+        at_once = max(1, min(ANCHORS, NUMBERS // (n_columns * self.Q.width)))
+        most = min(len(b), max(ANCHORS, IN_ALL // n_columns))
+        anchors, products = np.empty(0, dtype=int), np.empty((most, n_columns))
+        enough = max(DOUBTFUL, SHARE * n_columns, 2 * len(taken.J))
+        while len(doubtful) > enough and len(anchors) < most:
+            more = _anchors(inner, b, anchors, min(at_once, most - len(anchors)))
             support: Array = np.any(alphas[:, more] > 0, axis=1)
             new = self.Q.product(taken.only(support), alphas[support][:, more])
-            anchors, products = np.append(anchors, more), np.hstack([products, new])
+            products[len(anchors) : len(anchors) + len(more)] = new.T
+            anchors = np.append(anchors, more)
             weights, rest = _combined(inner, anchors)
             bound = b - rest * np.sqrt(self.Q.largest) - 1e-12
-            doubtful = np.union1d(taken.J, _below(products, weights, bound, self.r))
+            known = products[: len(anchors)]
+            doubtful = np.union1d(taken.J, _below(known, weights, bound, self.r))
         redundancy = self._redundancy(doubtful, taken, alphas)
         r, J = self.r[doubtful], np.searchsorted(doubtful, taken.J)
         return doubtful, [
@@ -100,7 +100,7 @@ class Problem:
         """(Q alphas)_J, for as many J at a time as similarities can be held."""
         support: Array = np.any(alphas > 0, axis=1)
         taken, alphas = taken.only(support), alphas[support]
-        at_once = max(1, NUMBERS // 8 // max(1, len(alphas)))
+        at_once = max(1, NUMBERS // max(1, len(alphas)))
         parts = [J[start : start + at_once] for start in range(0, len(J), at_once)]
         return np.vstack([self.Q.gram(self.Q.take(part), taken) @ alphas for part in parts])
 
@@ -125,11 +125,11 @@ def _combined(inner: Array, anchors: Array) -> tuple[Array, Array]:
 
 
 def _below(products: Array, weights: Array, bound: Array, r: Array) -> Array:
-    """Columns j with (products weights)_jt + bound_t < r_j for some t."""
+    """Columns j with (products'weights)_jt + bound_t < r_j for some t."""
     found = []
     for start in range(0, len(r), TILE):
         tile = slice(start, start + TILE)
-        lowest = (products[tile] @ weights + bound).min(axis=1)
+        lowest = (products[:, tile].T @ weights + bound).min(axis=1)
         found.append(start + np.flatnonzero(lowest < r[tile]))
     return np.concatenate(found)
 

@@ -1,8 +1,12 @@
 """What the choosers share: an MMFS whose number of features and gamma they find."""
 
+import warnings
 from abc import abstractmethod
+from collections.abc import Iterable, Iterator
 from typing import Any
 
+import numpy as np
+from joblib import Parallel, delayed
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
@@ -11,7 +15,10 @@ from mmfs.hsic import hsic
 from mmfs.posing import Posed
 from mmfs.relevance import Target
 from mmfs.selector import MMFS
-from mmfs.validation import Rule, check_parameters, is_name
+from mmfs.validation import Rule, TooFewColumns, check_parameters, is_name
+from mmfs.warn import warn_caller
+
+Array = np.ndarray
 
 # Features to look at, at most, unless told otherwise.
 MOST = 100
@@ -58,6 +65,34 @@ def settle_task(selector: Any, target: Target) -> None:
         selector.set_params(task="classification" if target.of_classes else "regression")
 
 
+def in_parallel(n_jobs: int | None, function: Any, tasks: Iterable[tuple]) -> Iterator[Any]:
+    """function(*task) for every task, in order; what is warned of there is warned of here, once."""
+    warned = set()
+    work = (delayed(_with_warnings)(function, task) for task in tasks)
+    for result, warned_of in Parallel(n_jobs, return_as="generator")(work):
+        for category, text in warned_of:
+            if (category, text) not in warned:
+                warned.add((category, text))
+                warn_caller(text, category)
+        yield result
+
+
+def _with_warnings(function: Any, task: tuple) -> tuple[Any, list[tuple[type[Warning], str]]]:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        result = function(*task)
+    return result, [(warning.category, str(warning.message)) for warning in caught]
+
+
+def select_from_part(selector: Any, X: Any, y: Array) -> Array:
+    """The columns selected from some of the rows: as many as asked for, or as vary there."""
+    selector = clone(selector)
+    try:
+        return selector.fit(X, y).indices_
+    except TooFewColumns as few:
+        return selector.set_params(n_features_to_select=few.n_usable).fit(X, y).indices_
+
+
 class Chooser(Selector):
     """A selector that chooses the number of features and gamma of another, `best_selector_`."""
 
@@ -75,6 +110,7 @@ class Chooser(Selector):
         self.best_selector_ = best
         self.best_gamma_, self.best_n_features_ = best.gamma_, len(best.indices_)
         self.indices_, self.n_features_in_ = best.indices_, best.n_features_in_
+        self.__dict__.pop("feature_names_in_", None)  # of an earlier fit
         if hasattr(best, "feature_names_in_"):
             self.feature_names_in_ = best.feature_names_in_
 

@@ -1,25 +1,26 @@
 """How many features predict best, by cross-validation with the selection redone in every fold."""
 
-from collections.abc import Iterator
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
-from joblib import Parallel, delayed
+import scipy.sparse as sp
 from sklearn.base import clone, is_classifier
 from sklearn.linear_model import Ridge
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import KFold, StratifiedKFold, check_cv
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.svm import LinearSVC
 
-from mmfs.choosing.base import MOST, OPTIONS, Chooser, settle_task
+from mmfs.base import Data
+from mmfs.choosing.base import MOST, OPTIONS, Chooser, in_parallel, select_from_part, settle_task
 from mmfs.choosing.path import GRID
+from mmfs.discretize import DIGITS
 from mmfs.posing import Posed
 from mmfs.relevance import Target
 from mmfs.selector import MMFS
 from mmfs.solvers import Point, Solution, Stop, solve, solve_path
-from mmfs.validation import Rule, is_int, is_name, one_of
+from mmfs.validation import Rule, is_int, is_name, number_to_select, one_of
 
 Array = np.ndarray
 
@@ -45,7 +46,7 @@ class MMFSCV(Chooser):
         What the features are for. None stands for a linear SVM (L2 penalty, squared hinge loss,
         C = 1) on columns of unit variance, or ridge regression if y holds quantities.
     n_features : array of int or None, default=None
-        Numbers of features to try. None: 15 numbers from 1 to 100, as far as there are columns.
+        Numbers of features to try. None: some fifteen from 1 to 100, as far as there are columns.
     gammas : "auto", int or array, default="auto"
         "auto" gives every number of features its own gamma, as `MMFS` does. Otherwise every
         number is tried with every gamma: those in the array, or so many in equal ratios from 1
@@ -142,6 +143,8 @@ class MMFSCV(Chooser):
 
     def _check_options(self, selector: MMFS) -> None:
         super()._check_options(selector)
+        if isinstance(self.scoring, list | tuple | set | dict):
+            raise ValueError("MMFSCV chooses by one score; pass one `scoring`, not several.")
         if selector.formulation == "constrained" and not is_name(self.gammas, "auto"):
             raise ValueError(
                 "gammas have no meaning with formulation='constrained'; leave gammas='auto'."
@@ -150,24 +153,27 @@ class MMFSCV(Chooser):
     def _choose(self, X: Any, y: Any) -> dict[str, Any]:
         selector = self._options()
         data = self._read(X, y, selector.task, selector.center)
-        X, target = data.X, data.target
-        settle_task(selector, target)
-        y = np.array(data.y.tolist()) if data.y.dtype.kind == "O" else data.y
-        estimator = default_estimator(X, target) if self.estimator is None else self.estimator
+        settle_task(selector.set_params(n_jobs=None, verbose=0), data.target)
+        y = _for_estimators(data)
+        estimator = default_estimator(data.target) if self.estimator is None else self.estimator
         scorer = check_scoring(estimator, scoring=self.scoring)
-        candidates = self._candidates(int(data.usable.sum()))
-        splits = list(self._splitter(y, target, estimator).split(X, y, self._groups))
-        work = (
-            delayed(scores_of_fold)(selector, estimator, scorer, candidates, X, y, *split)
-            for split in splits
-        )
+        candidates = self._candidates(data)
+        splits = list(self._splitter(y, data.target, estimator).split(data.X, y, self._groups))
+        if not splits:
+            raise ValueError("cv has no folds; a generator of them serves once, so pass a list.")
+        tasks = [
+            (selector, estimator, scorer, candidates, data.X, y, fold, *split)
+            for fold, split in enumerate(splits)
+        ]
         scores = np.empty((len(splits), len(candidates)))
-        for fold, values in enumerate(Parallel(self.n_jobs, return_as="generator")(work)):
+        for fold, values in enumerate(in_parallel(self.n_jobs, scores_of_fold, tasks)):
             scores[fold] = values
             self._say(f"fold {fold + 1} of {len(splits)}, best score {values.max():.4g}")
         return self._pick(candidates, scores)._asdict()
 
-    def _candidates(self, n_usable: int) -> list[Candidate]:
+    def _candidates(self, data: Data) -> list[Candidate]:
+        n_usable = int(data.usable.sum())
+        number_to_select(None, len(data.usable), n_usable)  # refuses if all are constant
         numbers = self.n_features
         if numbers is None:
             numbers = np.unique(np.rint(np.geomspace(1, min(MOST, n_usable), TRIED)).astype(int))
@@ -179,7 +185,7 @@ class MMFSCV(Chooser):
         gammas = self.gammas
         if is_int(gammas):
             gammas = np.geomspace(1.0, 1e-3, gammas)
-        values = ["auto"] if isinstance(gammas, str) else sorted(map(float, gammas), reverse=True)
+        values = ["auto"] if isinstance(gammas, str) else np.unique(gammas)[::-1].tolist()
         return [Candidate(int(n), gamma) for gamma in values for n in sorted(set(numbers))]
 
     def _splitter(self, y: Array, target: Target, estimator: Any) -> Any:
@@ -195,7 +201,7 @@ class MMFSCV(Chooser):
                 "some folds have no finite score; choose another `scoring` or estimator, or folds "
                 "with every class in them."
             )
-        mean, n_folds = scores.mean(axis=0), len(scores)
+        mean, n_folds = np.round(scores.mean(axis=0), DIGITS), len(scores)  # ties stay ties
         deviation = scores.std(axis=0, ddof=1) if n_folds > 1 else np.zeros(len(mean))
         error = deviation / np.sqrt(n_folds)
         numbers = np.array([candidate.n_features_to_select for candidate in candidates])
@@ -218,13 +224,24 @@ class MMFSCV(Chooser):
         return candidates[self.best_index_]
 
 
-def default_estimator(X: Any, target: Target) -> Any:
-    """What the features are judged by if nothing is said."""
-    scale = StandardScaler(with_mean=isinstance(X, np.ndarray))
+def _for_estimators(data: Data) -> Array:
+    """y in a form that every scikit-learn estimator takes."""
+    y = data.y[:, 0] if data.y.ndim == 2 and data.y.shape[1] == 1 else data.y
+    if data.target.of_classes and y.dtype.kind in "fS":  # they would be read as quantities
+        return data.target.labels
+    return np.array(y.tolist()) if y.dtype.kind == "O" else y
+
+
+def default_estimator(target: Target) -> Any:
+    """What the features are judged by if nothing is said. The few columns selected become dense."""
+    last: Any = Ridge()
     if target.of_classes:
-        svm = LinearSVC(C=1.0, dual="auto", max_iter=10_000, random_state=0)
-        return make_pipeline(scale, svm)
-    return make_pipeline(scale, Ridge())
+        last = LinearSVC(C=1.0, dual="auto", max_iter=10_000, random_state=0)
+    return make_pipeline(FunctionTransformer(_dense, accept_sparse=True), StandardScaler(), last)
+
+
+def _dense(X: Any) -> Array:
+    return X.toarray() if sp.issparse(X) else X
 
 
 def scores_of_fold(
@@ -234,12 +251,16 @@ def scores_of_fold(
     candidates: list[Candidate],
     X: Any,
     y: Array,
+    fold: int,
     train: Array,
     test: Array,
 ) -> Array:
     """Of every candidate: select in the training rows, train on them, score on the others."""
     X_train, y_train, X_test, y_test = X[train], y[train], X[test], y[test]
-    selections = _selections(selector, candidates, X_train, y_train)
+    try:
+        selections = _selections(selector, candidates, X_train, y_train)
+    except ValueError as error:
+        raise ValueError(f"in the training rows of fold {fold + 1}: {error}") from error
     scores = np.empty(len(candidates))
     for i, J in enumerate(map(np.sort, selections)):
         fitted = clone(estimator).fit(X_train[:, J], y_train)
@@ -247,18 +268,15 @@ def scores_of_fold(
     return scores
 
 
-def _selections(selector: MMFS, candidates: list[Candidate], X: Any, y: Array) -> Iterator[Array]:
-    """The columns that MMFS would select for each candidate."""
+def _selections(selector: MMFS, candidates: list[Candidate], X: Any, y: Array) -> list[Array]:
+    """The columns that MMFS selects for each candidate, to within its search for gamma."""
     if selector.rank == "path" or selector.solver != "working_set" or selector._constrained():
-        for candidate in candidates:
-            yield clone(selector).set_params(**candidate._asdict()).fit(X, y).indices_
-        return
+        chosen = (clone(selector).set_params(**candidate._asdict()) for candidate in candidates)
+        return [select_from_part(one, X, y) for one in chosen]
     posed, rng = clone(selector)._pose(X, y)
-    problem, options, n_usable = (
-        posed.problem,
-        selector._solver_options(rng),
-        int(posed.usable.sum()),
-    )
+    problem, options = posed.problem, selector._solver_options(rng)
+    n_usable = int(posed.usable.sum())
+    number_to_select(None, len(posed.usable), n_usable)  # refuses if all are constant
     # Numbers that share a gamma share a point of the path, and its ranking.
     most: dict[Any, Candidate] = {}
     for candidate in candidates:
@@ -271,8 +289,7 @@ def _selections(selector: MMFS, candidates: list[Candidate], X: Any, y: Array) -
         place: _ranking(point, candidate.n_features_to_select, posed)
         for (place, candidate), point in zip(most.items(), points, strict=True)
     }
-    for candidate in candidates:
-        yield rankings[_place(candidate)][: candidate.n_features_to_select]
+    return [rankings[_place(c)][: c.n_features_to_select] for c in candidates]
 
 
 def _place(candidate: Candidate) -> Any:

@@ -11,19 +11,21 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 from scipy.linalg import cho_factor, cho_solve
-from sklearn.base import clone
 from sklearn.covariance import ledoit_wolf
 from sklearn.utils import check_random_state
 
 from mmfs.base import Selector
-from mmfs.choosing.base import OPTIONS, check_resampled, settle_task
+from mmfs.choosing.base import OPTIONS, check_resampled, given_selector, settle_task
 from mmfs.selector import MMFS
-from mmfs.validation import Rule, check_parameters, is_int, is_name, is_real
+from mmfs.validation import Rule, check_parameters, is_int, is_name, is_real, number_to_select
 
 Array = np.ndarray
 
 # Columns up to which knockoffs are made: their covariances are held and factored.
 LIMIT = 3_000
+
+# Correlations with a lower eigenvalue than this are not positive definite, in practice.
+LEAST_EIGENVALUE = 1e-8
 
 # Weights are compared with each other, so the problem is solved more exactly than usual.
 TOL = 1e-7
@@ -108,19 +110,20 @@ class KnockoffSelector(Selector):
 
     def _fit(self, X: Any, y: Any) -> None:
         check_parameters(self)
-        selector = MMFS() if self.selector is None else clone(self.selector)
+        selector = given_selector(self)
         check_resampled(selector, "KnockoffSelector")
         if selector.n_features_to_select is not None:
             raise ValueError(
                 "KnockoffSelector finds the number of features itself; leave n_features_to_select "
                 "of its selector None."
             )
-        if sp.issparse(X):
+        data = self._read(X, y, selector.task)
+        if sp.issparse(data.X):
             raise ValueError(
                 "Sparse data have no Gaussian knockoffs; pass X.toarray() if X is small and close "
                 "to normal, or use StabilitySelector."
             )
-        data = self._read(X, y, selector.task)
+        number_to_select(None, len(data.usable), int(data.usable.sum()))  # refuses if all constant
         r = data.relevance("correlation", None)
         J = np.flatnonzero(data.usable & ~data.repeated(r, mirrors=True))
         if len(J) > LIMIT:
@@ -131,9 +134,10 @@ class KnockoffSelector(Selector):
         rng = check_random_state(self.random_state)
         Z = _standard(data.X[:, J])
         both = np.hstack([Z, knockoffs(Z, self._covariance(Z, J, data.X.shape[1]), rng)])
+        self._say(f"made {len(J):,} knockoffs, solving for {2 * len(J):,} columns")
         # In random order, so that what depends on the order favours neither.
         order = rng.permutation(both.shape[1])
-        selector.set_params(tol=min(TOL, selector.tol), n_jobs=self.n_jobs)
+        selector.set_params(tol=min(TOL, selector.tol))
         settle_task(selector, data.target)
         if is_name(selector.gamma, "auto"):
             selector.set_params(n_features_to_select=max(1, min(Z.shape) // 3))
@@ -150,14 +154,17 @@ class KnockoffSelector(Selector):
         """Of the columns J, as given or estimated from their standardised values Z."""
         if self.covariance is None:
             return ledoit_wolf(Z, assume_centered=True)[0]
-        given = np.asarray(self.covariance, dtype=np.float64)
-        if given.shape != (n_columns, n_columns) or not np.allclose(given, given.T):
+        given = np.asarray(self.covariance)
+        if given.shape != (n_columns, n_columns) or given.dtype.kind not in "iuf":
             raise ValueError(
-                f"covariance must be a symmetric {n_columns} x {n_columns} matrix, got the shape "
-                f"{given.shape}."
+                f"covariance must hold {n_columns} x {n_columns} real numbers, got the shape "
+                f"{given.shape} and type {given.dtype}."
             )
-        given = given[np.ix_(J, J)]
-        if not np.linalg.eigvalsh(given)[0] > 0:
+        if not np.isfinite(given).all() or not np.allclose(given, given.T):
+            raise ValueError("covariance must be symmetric and without NaN or infinity.")
+        given = given[np.ix_(J, J)].astype(np.float64)
+        scale = np.sqrt(np.maximum(np.diagonal(given), np.finfo(float).tiny))
+        if not np.linalg.eigvalsh(given / np.outer(scale, scale))[0] > LEAST_EIGENVALUE:
             raise ValueError(
                 "covariance must be positive definite for the columns of X that are neither "
                 "constant nor repeated."

@@ -21,25 +21,23 @@ from mmfs.solvers import (
     solve_path,
     stops_at,
 )
-from mmfs.validation import Rule, is_int
+from mmfs.validation import Rule, is_int, is_real
 
 Array = np.ndarray
 
 # A path over C ends at this fraction of the largest weight that the hard margin gives.
 LOWEST_C = 1 / 20
 
-GRID = Rule(
-    lambda v: (
-        (is_int(v) and v >= 2)
-        or (
-            np.ndim(v) == 1
-            and len(v) > 0
-            and np.asarray(v).dtype.kind in "iuf"
-            and bool(np.all(np.isfinite(v)) and np.all(np.asarray(v) > 0))
-        )
-    ),
-    "a whole number of at least 2, or an array of positive numbers",
-)
+
+def _is_grid(value: Any) -> bool:
+    if is_int(value):
+        return bool(value >= 2)
+    if not isinstance(value, list | tuple | np.ndarray):
+        return False
+    return len(value) > 0 and all(is_real(v) and 0 < v < np.inf for v in value)
+
+
+GRID = Rule(_is_grid, "a whole number of at least 2, or an array of positive numbers")
 
 
 @dataclass(frozen=True)
@@ -69,9 +67,7 @@ class Path:
         )
 
 
-def mmfs_path(
-    X: Any, y: Any = None, *, gammas: Any = POINTS, Cs: Any = None, **options: Any
-) -> Path:
+def mmfs_path(X: Any, y: Any = None, *, gammas: Any = None, Cs: Any = None, **options: Any) -> Path:
     """The solutions of `MMFS` along falling gamma or, if `Cs` is given, along falling C.
 
     All points are solved on the same few columns and certified together, so that fifty of them
@@ -81,10 +77,10 @@ def mmfs_path(
     ----------
     X, y
         As for `MMFS.fit`.
-    gammas : int or array, default=50
-        Values of gamma, or how many: in equal ratios, from where the second feature enters down to
-        `gamma` or, if that is "auto", to what it is for `n_features_to_select` features (None:
-        100, or half as many as there are rows or columns).
+    gammas : int, array or None, default=None
+        Values of gamma, or how many (None: 50): in equal ratios, from where the second feature
+        enters down to `gamma` or, if that is "auto", to what it is for `n_features_to_select`
+        features (None: 100, or half as many as there are rows or columns).
     Cs : int, array or None, default=None
         Values of C for a path over C at that gamma, or how many: in equal ratios, from the
         largest weight of the hard margin, where C begins to matter, to a twentieth of it.
@@ -110,6 +106,8 @@ def mmfs_path(
     for name, value in (("gammas", gammas), ("Cs", Cs)):
         if value is not None and not GRID.holds(value):
             raise ValueError(f"{name} must be {GRID.wanted}, got {value!r}.")
+    if gammas is not None and Cs is not None:
+        raise ValueError("give gammas or Cs, not both; for a path over C, gamma is one number.")
     selector = MMFS(**options)
     posed, rng = selector._pose(X, y)
     if selector.formulation == "constrained":
@@ -121,9 +119,9 @@ def mmfs_path(
     aim = posed.aim(selector.gamma, most_features(posed) if k is None else k)
     if Cs is not None:
         points = _over_C(posed, Cs, aim, solver_options)
-    elif is_int(gammas):
+    elif gammas is None or is_int(gammas):
         last = solve(posed.problem, aim, **solver_options)
-        points = solve_path(posed.problem, last, n=gammas, **solver_options)
+        points = solve_path(posed.problem, last, n=gammas or POINTS, **solver_options)
     else:
         points = _to_last(
             posed.problem, stops_at(np.sort(gammas)[::-1], posed.problem.C), solver_options

@@ -14,15 +14,22 @@ columns is bounded:
 from typing import Any, ClassVar
 
 import numpy as np
-from joblib import Parallel, delayed
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from mmfs.base import Selector
-from mmfs.choosing.base import check_resampled, settle_task
+from mmfs.choosing.base import MOST, check_resampled, in_parallel, select_from_part, settle_task
 from mmfs.selector import MMFS
-from mmfs.validation import POSITIVE, WHOLE, Rule, check_parameters, is_int, is_real, one_of
+from mmfs.validation import (
+    POSITIVE,
+    Rule,
+    check_parameters,
+    is_int,
+    is_real,
+    number_to_select,
+    one_of,
+)
 
 Array = np.ndarray
 
@@ -59,7 +66,7 @@ class StabilitySelector(Selector):
         What selects in each half; None is `MMFS()`. It is told how many features to select.
     n_features_per_half : int or None, default=None
         How many that is, q. None: as many as the bound allows for a threshold of 0.75 (or yours)
-        and the number of false features wanted (1, if only a threshold is given).
+        and the number of false features wanted (1, if only a threshold is given), at most 100.
     n_pairs : int, default=50
         Pairs of halves.
     threshold : float or None, default=None
@@ -115,7 +122,7 @@ class StabilitySelector(Selector):
         "n_features_per_half": Rule(
             lambda v: v is None or (is_int(v) and v >= 1), "a whole number of at least 1, or None"
         ),
-        "n_pairs": WHOLE,
+        "n_pairs": Rule(lambda v: is_int(v) and 1 <= v <= 100_000, "a whole number up to 100,000"),
         "threshold": Rule(
             lambda v: v is None or (is_real(v) and 0.5 < v <= 1),
             "a number above 0.5 and up to 1, or None",
@@ -158,6 +165,9 @@ class StabilitySelector(Selector):
         selector = clone(selector)
         data = self._read(X, y, getattr(selector, "task", "auto"))
         n_columns = int(data.usable.sum())
+        number_to_select(None, len(data.usable), n_columns)  # refuses if all are constant
+        if len(data.y) < 4:
+            raise ValueError(f"X has {len(data.y)} rows; halves of them need at least 4.")
         q = self._per_half(n_columns)
         self._threshold(q, n_columns)  # refuses before any work is done
         settle_task(selector.set_params(n_features_to_select=q), data.target)
@@ -181,10 +191,15 @@ class StabilitySelector(Selector):
     def _per_half(self, n_columns: int) -> int:
         """q, as asked for or as the bound allows."""
         if self.n_features_per_half is not None:
+            if self.n_features_per_half > n_columns:
+                raise ValueError(
+                    f"n_features_per_half={self.n_features_per_half} is more than the "
+                    f"{n_columns:,} columns of X that are not constant."
+                )
             return self.n_features_per_half
         threshold, allowed = self.threshold or THRESHOLD, self.target_false or FALSE
         q = 1
-        while q < n_columns and self._bound(threshold, q + 1, n_columns) <= allowed:
+        while q < min(n_columns, MOST) and self._bound(threshold, q + 1, n_columns) <= allowed:
             q += 1
         return q
 
@@ -209,9 +224,9 @@ class StabilitySelector(Selector):
     def _selections(self, selector: Any, X: Any, y: Array, strata: Array) -> list[Array]:
         """What is selected in each half, two for every pair, in rank order."""
         seeds = check_random_state(self.random_state).randint(2**31, size=self.n_pairs)
-        work = (delayed(_select_in_halves)(selector, X, y, strata, int(seed)) for seed in seeds)
+        tasks = [(selector, X, y, strata, int(seed)) for seed in seeds]
         selections: list[Array] = []
-        for pair, both in enumerate(Parallel(self.n_jobs, return_as="generator")(work), 1):
+        for pair, both in enumerate(in_parallel(self.n_jobs, _select_in_halves, tasks), 1):
             selections += both
             if pair % 10 == 0 or pair == self.n_pairs:
                 self._say(f"pair {pair} of {self.n_pairs}")
@@ -240,4 +255,4 @@ def _select_in_halves(selector: Any, X: Any, y: Array, strata: Array, seed: int)
     # Neighbours in an order that is random within every stratum go to different halves.
     order = np.lexsort((rng.random(len(y)), strata))
     side = np.arange(len(y)) % 2 == rng.integers(2)
-    return [clone(selector).fit(X[rows], y[rows]).indices_ for rows in (order[side], order[~side])]
+    return [select_from_part(selector, X[rows], y[rows]) for rows in (order[side], order[~side])]

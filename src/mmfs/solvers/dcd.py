@@ -20,6 +20,9 @@ PORTION = 1 << 26
 # Free coordinates up to which a Newton step is cheaper than the descent it saves.
 NEWTON_LIMIT = 500
 
+# Free coordinates up to which it also ends a descent: equal claims then get equal weights.
+POLISH_LIMIT = 100
+
 # Columns for which a whole Gram matrix is still reasonable: 3 GB.
 GRAM_LIMIT = 20_000
 
@@ -70,11 +73,12 @@ class GramDescent(Descent):
 
     def solve(self, gamma: float, shift: float) -> Array:
         for _ in range(100):
-            if self.run(gamma, shift, self.eps, 10):
-                break
+            converged = self.run(gamma, shift, self.eps, 10)
             free = np.flatnonzero((self.alpha > 0) & (self.alpha < self.C))
-            if len(free) <= NEWTON_LIMIT:
+            if len(free) <= (POLISH_LIMIT if converged else NEWTON_LIMIT):
                 compiled.newton(self.Q.form.Q, self.r - shift, gamma, self.C, self.alpha, free)
+            if converged:
+                break
         return clean(self.alpha)
 
 

@@ -8,6 +8,9 @@ from mmfs.problem import Verdict
 
 Array = np.ndarray
 
+# Digits to which weights are found, beside the largest, and gradients, beside relevances.
+DIGITS = 9
+
 
 @dataclass(frozen=True)
 class Solution:
@@ -39,8 +42,9 @@ class Solution:
 
 
 def by_weight(J: Array, alpha: Array, gradient: Array) -> Array:
-    """J by alpha descending, then gradient ascending, then index."""
-    return J[np.lexsort((J, gradient, -alpha))]
+    """J by alpha descending, then gradient ascending, then index; rounding errors are ties."""
+    largest = alpha.max(initial=np.finfo(float).tiny)
+    return J[np.lexsort((J, np.round(gradient, DIGITS), -np.round(alpha / largest, DIGITS)))]
 
 
 def in_order(values: Array, n: int, below: float = np.inf) -> Array:
