@@ -8,6 +8,7 @@ import pytest
 import scipy.sparse as sp
 from scipy.special import comb
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 from sklearn.model_selection import GroupKFold, KFold, StratifiedKFold, cross_val_score
 from sklearn.pipeline import make_pipeline
@@ -228,3 +229,93 @@ def test_ebic_finds_the_signals_and_bic_too_many():
         assert set(J) >= set(range(5))
         found.append(len(J))
     assert max(found[::2]) <= 7 and min(found[1::2]) > 10
+
+
+def test_no_more_features_than_may_be_and_never_a_saturated_fit():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((40, 500))
+    for seed in range(5):
+        y = np.random.default_rng(seed).standard_normal(40)
+        assert MMFSIC("bic", max_features=4).fit(X, y).best_n_features_ <= 4
+        assert MMFSIC("bic", max_features=60).fit(X, y).best_n_features_ <= 20
+        assert MMFSIC(max_features=60).fit(X, y).best_n_features_ <= 2
+
+
+@pytest.mark.parametrize("chooser", [MMFSCV(cv=2, n_features=[2]), MMFSIC()], ids=str)
+def test_names_of_an_earlier_fit_are_forgotten(planted, chooser):
+    X, y = planted
+    chooser.fit(pd.DataFrame(X).add_prefix("gene "), y).fit(X, y)
+    assert not hasattr(chooser, "feature_names_in_")
+    assert chooser.fit(X[:, :9], y).get_feature_names_out()[0].startswith("x")
+
+
+@pytest.mark.parametrize("selector", SELECTORS[:5], ids=str)
+def test_columns_that_are_constant_in_a_fold(selector):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60, 4))
+    y = X[:, 0] > 0
+    X[:, 3] = 0
+    X[0, 3] = 1
+    assert len(MMFSCV(n_features=[1, 4], selector=selector).fit(X, y).cv_results_["gamma"]) == 2
+
+
+def test_the_fold_that_cannot_be_used_is_named(planted):
+    X, y = planted
+    with pytest.raises(ValueError, match="in the training rows of fold 2: y has only one class"):
+        MMFSCV(cv=[(np.arange(200), np.arange(200, 300)), (np.flatnonzero(y == "case"), [0])]).fit(
+            X, y
+        )
+
+
+def test_folds_that_are_used_up(planted):
+    search = MMFSCV(cv=KFold(3).split(planted[0]), n_features=[2])
+    search.fit(*planted)
+    before = search.best_score_
+    with pytest.raises(ValueError, match="cv has no folds; a generator of them serves once"):
+        search.fit(*planted)
+    assert search.best_score_ == before
+
+
+def test_equal_means_are_ties(planted):
+    scores = iter([0.3, 0.1, 0.2, 0.2, 0.1, 0.3])  # fold by fold, for one and two features
+
+    def scoring(estimator, X, y):
+        return next(scores)
+
+    search = MMFSCV(scoring=scoring, n_features=[1, 2], cv=3).fit(*planted)
+    assert search.best_n_features_ == 1
+    assert search.cv_results_["rank_test_score"].tolist() == [1, 1]
+
+
+def test_sparse_and_dense_choose_alike():
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        X = (rng.random((80, 30)) < 0.4) * rng.integers(1, 5, (80, 30)).astype(float)
+        y = X[:, 0] - X[:, 1] + X[:, 2] + rng.standard_normal(80) > 1
+        S = sp.coo_array(X)
+        S.coords = tuple(index.astype(np.int64) for index in S.coords)
+        dense, sparse = MMFSCV().fit(X, y), MMFSCV().fit(S.asformat("csr"), y)
+        assert dense.indices_.tolist() == sparse.indices_.tolist()
+        assert dense.best_score_ == pytest.approx(sparse.best_score_)
+
+
+def test_targets_that_estimators_would_misread(planted):
+    X, y = planted
+    halves = np.where(y == "case", 0.5, 1.5)
+    selector = MMFS(task="classification")
+    assert MMFSCV(n_features=[6], selector=selector).fit(X, halves).best_score_ > 0.8
+    assert MMFSCV(n_features=[6]).fit(X, y.astype("S")).best_score_ > 0.8
+    assert MMFSCV(n_features=[6]).fit(X, y[:, None]).best_score_ > 0.8
+
+
+def test_one_score_only(planted):
+    with pytest.raises(ValueError, match="chooses by one score"):
+        MMFSCV(scoring=["accuracy", "f1"]).fit(*planted)
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_warnings_of_the_folds_reach_the_caller(planted, n_jobs):
+    selector = MMFS(tol=1e-300, max_iter=1)
+    with pytest.warns(ConvergenceWarning, match="gap") as caught:
+        MMFSCV(n_features=[2], cv=2, n_jobs=n_jobs, selector=selector).fit(*planted)
+    assert all(warning.filename == __file__ for warning in caught)

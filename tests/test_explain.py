@@ -169,3 +169,60 @@ def test_without_pandas_the_remedy_is_named(planted, monkeypatch):
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(ImportError, match=r"pip install 'mmfs\[explain\]'"):
         selector.explain(np.asarray(planted[0]))
+
+
+def test_many_small_causes_are_still_named():
+    rng = np.random.default_rng(0)
+    Z = rng.standard_normal((400, 60))
+    X = np.hstack([Z, Z @ rng.random((60, 40)) + 3 * rng.standard_normal((400, 40))])
+    frame = MMFS(gamma=0.001).fit(X, Z.sum(axis=1)).explain(X, n_dropped=40)
+    redundant = frame["why"][frame["why"].str.startswith("redundant")]
+    assert len(redundant) > 2 and redundant.str.match(r"redundant with \d+ \(0\.\d\d\)").all()
+
+
+def test_no_features_asked_for(planted):
+    frame = MMFS(6).fit(*planted).explain(planted[0], [])
+    assert len(frame) == 0 and "why" in frame.columns
+    assert MMFS(6).fit(*planted).explain(planted[0], np.array(3)).shape[0] == 1
+    with pytest.raises(ValueError, match="n_dropped must be a whole number"):
+        MMFS(6).fit(*planted).explain(planted[0], n_dropped=-1)
+
+
+@pytest.mark.parametrize("kernel", ["aligned", "linear", "poly2", "rbf", "hsic"])
+@pytest.mark.parametrize("keep_scores", [True, False])
+def test_the_same_rows_in_another_order_are_refused(planted, kernel, keep_scores):
+    X, y = planted
+    for k in (1, 5):
+        selector = MMFS(k, kernel=kernel, keep_scores=keep_scores).fit(X, y)
+        with pytest.raises(ValueError, match="pass the same rows in the same order"):
+            selector.explain(X.sample(frac=1, random_state=0))
+
+
+def test_a_dropped_column_that_was_replaced_is_seen(planted):
+    X, y = planted
+    selector = MMFS(3, gamma=1.0).fit(X, y)
+    other = X.assign(**{"noise 5": X["signal 3"]})
+    with pytest.raises(ValueError, match="not the data that the selector was fitted on"):
+        selector.explain(other, ["noise 5"])
+
+
+def test_later_changes_of_parameters_and_target_do_not_matter(planted):
+    X, y = planted[0], np.where(planted[1] == "case", 1.0, 0.0) + 0.1
+    selector = MMFS(4, kernel="poly2", keep_scores=False).fit(X, y)
+    before = selector.explain(X)
+    y[:] = y[::-1].copy()
+    selector.set_params(theta=0.9, kernel="rbf", center=False)
+    pd.testing.assert_frame_equal(selector.explain(X), before)
+
+
+def test_dropped_ones_are_shown_however_many_are_selected():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((50, 1500))
+    frame = MMFS(1400).fit(X, rng.standard_normal(50)).explain(X)
+    assert (~frame["selected"]).sum() == 10
+
+
+def test_a_copy_among_given_similarities():
+    Q = np.array([[1.0, 1, 0], [1, 1, 0], [0, 0, 4]])
+    selector = MMFS(1, kernel="precomputed", relevance=[0.9, 0.8, 0.1], gamma=0.1).fit(Q)
+    assert selector.explain(Q, 1)["why"].iloc[0] == "the same as 0"

@@ -165,7 +165,37 @@ def test_mistakes():
     for wrong in ({"n_shuffles": 0}, {"block_size": "x"}, {"block_size": 50.0}, {"seed": None}):
         with pytest.raises(ValueError, match="is not possible"):
             hsic(**wrong)
-    with pytest.raises(ValueError, match="one block of 5,001 rows .* set block_size"):
+    with pytest.raises(ValueError, match=r"one block of 5,001 rows .* set block_size"):
         hsic(None).rows(5001)
     with pytest.raises(ValueError, match="needs the relevance of each feature as an array"):
         MMFS(3, kernel="precomputed", relevance="hsic").fit(np.eye(5))
+
+
+def test_offsets_do_not_matter_to_relevance_without_centring():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((200, 3))
+    y = X[:, 0] ** 2
+    values = [
+        MMFS(2, relevance="hsic", center=False).fit(X + offset, y).relevance_
+        for offset in (0, 10, 1000)
+    ]
+    np.testing.assert_allclose(values[1:], [values[0], values[0]], atol=1e-8)
+
+
+def test_details_for_kernel_and_relevance():
+    X, y, _ = make_nonlinear(120, 30)
+    for how in (hsic(20), hsic(None)):
+        one = MMFS(5, kernel=how, relevance=how, keep_scores=False).fit(X, y)
+        two = MMFS(5, kernel=how, relevance="hsic").fit(X, y)
+        assert one.indices_.tolist() == two.indices_.tolist()
+        np.testing.assert_allclose(one.explain(X)["relevance"], two.explain(X)["relevance"])
+        MMFSCV(n_features=[3], cv=2, selector=MMFS(kernel=how, relevance=how)).fit(X, y)
+
+
+def test_a_column_that_varies_in_one_row_is_like_itself():
+    """Also in a row that is left over when blocks are cut."""
+    for row in range(0, 205, 10):
+        X = np.random.default_rng(0).standard_normal((205, 3))
+        X[:, 0] = np.arange(205) == row
+        selector = MMFS(1, kernel=hsic(50, n_shuffles=1), C=np.inf, gamma=0.1).fit(X, X[:, 0] * 5.0)
+        assert selector.alpha_[0] < 1 and selector.redundancy_[0] > 0.5

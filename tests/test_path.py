@@ -12,6 +12,7 @@ from sklearn.linear_model import lars_path
 
 import mmfs.problem
 from mmfs import MMFS, mmfs_path
+from mmfs.columns import DenseColumns
 from mmfs.kernels import rbf, similarity_of
 from mmfs.problem import Problem
 from mmfs.solvers.path import falling_gammas
@@ -238,3 +239,44 @@ def test_class_basis_is_what_the_path_of_classes_uses(wide):
     y = np.arange(80) % 3
     r = np.linalg.norm(standardised(X).T @ class_basis(y), axis=1)
     assert mmfs_path(X, y).order[0] == np.argmax(r)
+
+
+def test_the_path_begins_where_the_second_feature_enters_also_under_a_small_C():
+    rng = np.random.default_rng(0)
+    y = rng.standard_normal(300)
+    X = rng.standard_normal((300, 40))
+    X[:, 0] = y + 0.5 * X[:, 0]
+    X[:, 1:11] += 0.5 * y[:, None]
+    for C in (0.02, 0.1):
+        path = mmfs_path(X, y, C=C, gammas=200)
+        assert path.n_support[0] <= 2
+        before = MMFS(gamma=1.01 * path.gammas[0], C=C, tol=1e-9).fit(X, y)
+        assert before.indices_.tolist() == [0]
+        assert len(set(path.entered[:8].tolist())) >= 4  # not all at once
+
+
+def test_gammas_or_Cs(wide):
+    with pytest.raises(ValueError, match="give gammas or Cs, not both"):
+        mmfs_path(*wide, gammas=[0.5], Cs=[0.1])
+    with pytest.raises(ValueError, match="no feature is relevant"):
+        mmfs_path(wide[0][:, :5], wide[1], Cs=3, relevance=np.zeros(5))
+    ragged = [1, [2]]
+    with pytest.raises(ValueError, match="gammas must be"):
+        mmfs_path(*wide, gammas=ragged)
+
+
+def test_many_outputs_are_certified_without_many_numbers_at_once(wide, monkeypatch):
+    """With q outputs every alpha takes q vectors: fewer are looked at together."""
+    widths = []
+    project = DenseColumns.project
+
+    def watched(self, V):
+        widths.append(V.shape[1])
+        return project(self, V)
+
+    monkeypatch.setattr(DenseColumns, "project", watched)
+    monkeypatch.setattr(mmfs.problem, "NUMBERS", 3000 * 10)
+    monkeypatch.setattr(mmfs.problem, "DOUBTFUL", 10)
+    X = wide[0]
+    path = mmfs_path(X, np.arange(80) % 5, n_features_to_select=10)
+    assert max(widths) <= 10 and path.gaps.max() <= 1e-4

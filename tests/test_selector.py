@@ -262,3 +262,27 @@ def test_verbose_reports_on_stderr(small, capsys):
     MMFS(3, verbose=1).fit(*small)
     captured = capsys.readouterr()
     assert "round 1, 37 columns, relative gap" in captured.err and captured.out == ""
+
+
+def test_equal_claims_are_settled_by_position_whatever_the_storage():
+    """Binary columns tie often: solver precision must not decide among them."""
+    for seed in range(60, 100):
+        rng = np.random.default_rng(seed)
+        n_rows = int(rng.integers(10, 60))
+        X = (rng.random((n_rows, 30)) < 0.2) * 1.0
+        y = np.arange(n_rows) % 2
+        dense, sparse = MMFS(1).fit(X, y), MMFS(1).fit(sp.csr_array(X), y)
+        assert dense.indices_.tolist() == sparse.indices_.tolist(), seed
+    X = np.random.default_rng(0).standard_normal((80, 60))
+    y = np.random.default_rng(1).standard_normal(80)
+    first = {
+        MMFS(1, kernel="linear", random_state=s).fit(np.hstack([X, -X]), y).indices_[0]
+        for s in range(8)
+    }
+    assert len(first) == 1 and first < set(range(60))
+
+
+def test_targets_of_any_size():
+    X = np.random.default_rng(0).standard_normal((50, 10))
+    for scale in (1e300, 1e-300, -1e-200):
+        assert MMFS(1).fit(X, scale * X[:, 4]).indices_.tolist() == [4]

@@ -271,3 +271,46 @@ def test_what_has_no_knockoffs_is_refused():
         KnockoffSelector().fit(rng.standard_normal((10, 3001)), rng.standard_normal(10))
     with pytest.raises(ValueError, match=r"Sparse data have no Gaussian knockoffs"):
         KnockoffSelector().fit(sp.eye_array(10, 10, format="csc"), np.arange(10.0))
+
+
+def test_halves_in_which_columns_are_constant_or_rows_too_few():
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.standard_normal((60, 2)), np.eye(60)[:, :3]])
+    y = X[:, 0] > 0
+    stable = StabilitySelector(n_features_per_half=4, n_pairs=5, threshold=0.6).fit(X, y)
+    assert stable.n_features_per_half_ < 4 and 0 in stable.indices_
+    with pytest.raises(ValueError, match="n_features_per_half=9 is more than the 5 columns"):
+        StabilitySelector(n_features_per_half=9, n_pairs=5, threshold=0.6).fit(X, y)
+    for selector in (StabilitySelector(n_pairs=3), KnockoffSelector(), MMFSCV()):
+        with pytest.raises(ValueError, match="all 5 columns of X are constant"):
+            selector.fit(np.ones((60, 5)), y)
+    with pytest.raises(ValueError, match="X has 3 rows; halves of them need at least 4"):
+        StabilitySelector(n_pairs=3).fit(X[:3], [0.1, 0.2, 0.4])
+
+
+def test_very_many_columns_ask_for_a_hundred_per_half():
+    X = sp.random_array((40, 50_000), density=0.2, rng=np.random.default_rng(0), format="csr")
+    stable = StabilitySelector(MaxRel(), n_pairs=1, threshold=0.9).fit(X, np.arange(40) % 2)
+    assert stable.n_features_per_half_ == 100
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        (lambda S: np.full_like(S, np.nan), "symmetric and without NaN or infinity"),
+        (lambda S: S + np.triu(np.ones_like(S)), "symmetric and without NaN"),
+        (lambda S: S.astype(complex), "real numbers, got .* complex"),
+        (lambda S: np.ones_like(S) + 1e-12 * S, "must be positive definite"),
+    ],
+    ids=["nan", "asymmetric", "complex", "singular"],
+)
+def test_covariances_that_are_none(change, sentence):
+    X, y, _, Sigma = correlated(0, 100)
+    with pytest.raises(ValueError, match=sentence):
+        KnockoffSelector(covariance=change(Sigma)).fit(X, y)
+
+
+def test_knockoffs_tell_of_their_progress(capsys):
+    X, y, _, _ = correlated(0, 100)
+    KnockoffSelector(verbose=1).fit(X, y)
+    assert "made 100 knockoffs" in capsys.readouterr().err
