@@ -29,7 +29,7 @@ class Posed:
     relevance: Array  # r before it is multiplied by tau
     usable: Array  # not constant
     eligible: Array  # usable, and not the same as another column that stands for it
-    marks: Array  # fingerprints of the columns
+    marks: Array  # what distinguishes each column from what it would be in other data
     y: Array | None
     columns: Columns | None  # None where similarities were given instead of data
     n_outputs: int
@@ -90,7 +90,7 @@ def pose(selector: Any, X: Any, y: Any, rng: np.random.RandomState) -> Posed:
         usable = eligible = np.ones(len(X), dtype=bool)
         kind = selector.relevance
         r = given(kind(X, y) if callable(kind) else kind, usable)
-        columns, n_outputs, n_rows, marks = None, 1, len(X), np.empty((len(X), 0))
+        columns, n_outputs, n_rows, marks = None, 1, len(X), X.sum(axis=1)
     else:
         data = selector._read(X, y, selector.task, selector.center)
         similarity = similarity_of(selector.kernel, data.columns, data.products)

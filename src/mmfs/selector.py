@@ -265,7 +265,6 @@ class MMFS(Selector):
         """What a fitted selector remembers: little, unless asked for more."""
         verdict, r = solution.verdict, posed.relevance
         self._weights = (solution.J, solution.alpha)
-        self._support_redundancy = verdict.redundancy[solution.J]
         self._support_marks = posed.marks[solution.J]
         dropped = posed.eligible.copy()
         dropped[self.indices_] = False

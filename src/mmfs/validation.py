@@ -125,12 +125,16 @@ def check_finite(columns: Columns, names: Array | None) -> None:
     raise ValueError(f"X has {what}, {name}{others}; impute, rescale or drop it.")
 
 
+def refuse_constant(n_columns: int, n_usable: int) -> None:
+    if n_usable == 0:
+        raise ValueError(f"all {n_columns:,} columns of X are constant; nothing can be selected.")
+
+
 def number_to_select(
     asked: int | float | None, n_columns: int, n_usable: int, unasked: int | None = None
 ) -> int | None:
     """The K that was asked for; for None `unasked`, or all usable columns if there are fewer."""
-    if n_usable == 0:
-        raise ValueError(f"all {n_columns:,} columns of X are constant; nothing can be selected.")
+    refuse_constant(n_columns, n_usable)
     if asked is None:
         return unasked and min(unasked, n_usable)
     if not is_int(asked):

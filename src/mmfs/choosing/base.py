@@ -104,19 +104,15 @@ class Chooser(Selector):
 
     def _fit(self, X: Any, y: Any) -> None:
         check_parameters(self)
-        self._check_options(self._options())
+        self._check_options(given_selector(self))
         chosen = self._choose(X, y)
-        best = self._options().set_params(**chosen).fit(X, y)
+        best = given_selector(self).set_params(**chosen).fit(X, y)
         self.best_selector_ = best
         self.best_gamma_, self.best_n_features_ = best.gamma_, len(best.indices_)
         self.indices_, self.n_features_in_ = best.indices_, best.n_features_in_
         self.__dict__.pop("feature_names_in_", None)  # of an earlier fit
         if hasattr(best, "feature_names_in_"):
             self.feature_names_in_ = best.feature_names_in_
-
-    def _options(self) -> MMFS:
-        """The selector as it was given, to be told what was chosen."""
-        return given_selector(self)
 
     def _check_options(self, selector: MMFS) -> None:
         name = type(self).__name__

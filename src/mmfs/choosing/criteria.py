@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.special import gammaln
 
-from mmfs.choosing.base import OPTIONS, Chooser, most_features
+from mmfs.choosing.base import OPTIONS, Chooser, given_selector, most_features
 from mmfs.posing import Posed
 from mmfs.selector import MMFS
 from mmfs.solvers import Point, solve, solve_path
@@ -105,7 +105,7 @@ class MMFSIC(Chooser):
             )
 
     def _choose(self, X: Any, y: Any) -> dict[str, Any]:
-        selector = self._options()
+        selector = given_selector(self)
         posed, rng = selector._pose(X, y)
         problem, options = posed.problem, selector._solver_options(rng)
         most = min(self.max_features or most_features(posed), posed.n_rows // 2)

@@ -13,14 +13,22 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.svm import LinearSVC
 
 from mmfs.base import Data
-from mmfs.choosing.base import MOST, OPTIONS, Chooser, in_parallel, select_from_part, settle_task
+from mmfs.choosing.base import (
+    MOST,
+    OPTIONS,
+    Chooser,
+    given_selector,
+    in_parallel,
+    select_from_part,
+    settle_task,
+)
 from mmfs.choosing.path import GRID
 from mmfs.discretize import DIGITS
 from mmfs.posing import Posed
 from mmfs.relevance import Target
 from mmfs.selector import MMFS
 from mmfs.solvers import Point, Solution, Stop, solve, solve_path
-from mmfs.validation import Rule, is_int, is_name, number_to_select, one_of
+from mmfs.validation import Rule, is_int, is_name, one_of, refuse_constant
 
 Array = np.ndarray
 
@@ -44,7 +52,8 @@ class MMFSCV(Chooser):
     ----------
     estimator : scikit-learn estimator, default=None
         What the features are for. None stands for a linear SVM (L2 penalty, squared hinge loss,
-        C = 1) on columns of unit variance, or ridge regression if y holds quantities.
+        C = 1) on columns of zero mean and unit variance, or ridge regression if y holds
+        quantities; the columns selected are made dense for it.
     n_features : array of int or None, default=None
         Numbers of features to try. None: some fifteen from 1 to 100, as far as there are columns.
     gammas : "auto", int or array, default="auto"
@@ -151,7 +160,7 @@ class MMFSCV(Chooser):
             )
 
     def _choose(self, X: Any, y: Any) -> dict[str, Any]:
-        selector = self._options()
+        selector = given_selector(self)
         data = self._read(X, y, selector.task, selector.center)
         settle_task(selector.set_params(n_jobs=None, verbose=0), data.target)
         y = _for_estimators(data)
@@ -173,7 +182,7 @@ class MMFSCV(Chooser):
 
     def _candidates(self, data: Data) -> list[Candidate]:
         n_usable = int(data.usable.sum())
-        number_to_select(None, len(data.usable), n_usable)  # refuses if all are constant
+        refuse_constant(len(data.usable), n_usable)
         numbers = self.n_features
         if numbers is None:
             numbers = np.unique(np.rint(np.geomspace(1, min(MOST, n_usable), TRIED)).astype(int))
@@ -276,7 +285,7 @@ def _selections(selector: MMFS, candidates: list[Candidate], X: Any, y: Array) -
     posed, rng = clone(selector)._pose(X, y)
     problem, options = posed.problem, selector._solver_options(rng)
     n_usable = int(posed.usable.sum())
-    number_to_select(None, len(posed.usable), n_usable)  # refuses if all are constant
+    refuse_constant(len(posed.usable), n_usable)
     # Numbers that share a gamma share a point of the path, and its ranking.
     most: dict[Any, Candidate] = {}
     for candidate in candidates:

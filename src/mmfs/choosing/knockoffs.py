@@ -17,7 +17,7 @@ from sklearn.utils import check_random_state
 from mmfs.base import Selector
 from mmfs.choosing.base import OPTIONS, check_resampled, given_selector, settle_task
 from mmfs.selector import MMFS
-from mmfs.validation import Rule, check_parameters, is_int, is_name, is_real, number_to_select
+from mmfs.validation import Rule, check_parameters, is_int, is_name, is_real, refuse_constant
 
 Array = np.ndarray
 
@@ -123,7 +123,7 @@ class KnockoffSelector(Selector):
                 "Sparse data have no Gaussian knockoffs; pass X.toarray() if X is small and close "
                 "to normal, or use StabilitySelector."
             )
-        number_to_select(None, len(data.usable), int(data.usable.sum()))  # refuses if all constant
+        refuse_constant(len(data.usable), int(data.usable.sum()))
         r = data.relevance("correlation", None)
         J = np.flatnonzero(data.usable & ~data.repeated(r, mirrors=True))
         if len(J) > LIMIT:

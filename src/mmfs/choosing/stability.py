@@ -27,8 +27,8 @@ from mmfs.validation import (
     check_parameters,
     is_int,
     is_real,
-    number_to_select,
     one_of,
+    refuse_constant,
 )
 
 Array = np.ndarray
@@ -165,7 +165,7 @@ class StabilitySelector(Selector):
         selector = clone(selector)
         data = self._read(X, y, getattr(selector, "task", "auto"))
         n_columns = int(data.usable.sum())
-        number_to_select(None, len(data.usable), n_columns)  # refuses if all are constant
+        refuse_constant(len(data.usable), n_columns)
         if len(data.y) < 4:
             raise ValueError(f"X has {len(data.y)} rows; halves of them need at least 4.")
         q = self._per_half(n_columns)
