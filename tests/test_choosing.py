@@ -308,6 +308,22 @@ def test_targets_that_estimators_would_misread(planted):
     assert MMFSCV(n_features=[6]).fit(X, y[:, None]).best_score_ > 0.8
 
 
+def test_the_largest_number_tried_is_not_taken_in_silence():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((400, 130))
+    y = X @ rng.uniform(0.9, 1.1, 130)
+    with pytest.warns(UserWarning, match="chosen, 100, is the largest that was tried"):
+        MMFSCV(cv=2).fit(X, y)
+
+
+def test_many_labels_or_a_selector_in_the_wrong_place(planted):
+    X, y = planted
+    with pytest.raises(ValueError, match=r"no class of y .* selector=MMFS\(task='regression'\)"):
+        MMFSCV().fit(X[:60], np.arange(60) // 2)
+    with pytest.raises(ValueError, match=r"pass MMFS\(n_features_to_select=5\) as selector="):
+        MMFSCV(MMFS(5)).fit(X, y)
+
+
 def test_one_score_only(planted):
     with pytest.raises(ValueError, match="chooses by one score"):
         MMFSCV(scoring=["accuracy", "f1"]).fit(*planted)

@@ -21,6 +21,10 @@ from mmfs import (
 from mmfs.choosing.knockoffs import knockoff_threshold, knockoffs
 from mmfs.choosing.stability import _select_in_halves, unimodal_bound, worst_case_bound
 
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:no feature was selected in", "ignore:no selection has a false discovery rate"
+)
+
 
 @pytest.mark.filterwarnings("ignore:No features were selected")
 @parametrize_with_checks(
@@ -81,6 +85,25 @@ def test_how_many_per_half_unless_told():
     q = given.n_features_per_half_
     assert given.threshold_ == 0.9
     assert unimodal_bound(0.9, q, 200, 20) <= 1 < unimodal_bound(0.9, q + 1, 200, 20)
+
+
+def test_the_number_of_the_selector_is_used_if_no_other_is_given():
+    X, y = simulated(0)
+    assert StabilitySelector(MMFS(7), n_pairs=2, threshold=0.9).fit(X, y).n_features_per_half_ == 7
+    both = StabilitySelector(MMFS(7), n_features_per_half=5, n_pairs=2, threshold=0.9)
+    assert both.fit(X, y).n_features_per_half_ == 5
+
+
+@pytest.mark.filterwarnings("default")
+def test_nothing_selected_is_said():
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((60, 50)), rng.standard_normal(60)
+    with pytest.warns(
+        UserWarning, match=r"no feature was selected in 95% of the halves \(the most"
+    ):
+        StabilitySelector(n_pairs=10, threshold=0.95).fit(X, y)
+    with pytest.warns(UserWarning, match="at least 20 features would have to stand out"):
+        KnockoffSelector(0.05).fit(X, y)
 
 
 def test_halves_are_complementary_and_stratified():
@@ -279,7 +302,7 @@ def test_halves_in_which_columns_are_constant_or_rows_too_few():
     y = X[:, 0] > 0
     stable = StabilitySelector(n_features_per_half=4, n_pairs=5, threshold=0.6).fit(X, y)
     assert stable.n_features_per_half_ < 4 and 0 in stable.indices_
-    with pytest.raises(ValueError, match="n_features_per_half=9 is more than the 5 columns"):
+    with pytest.raises(ValueError, match="9 features per half are more than the 5 columns"):
         StabilitySelector(n_features_per_half=9, n_pairs=5, threshold=0.6).fit(X, y)
     for selector in (StabilitySelector(n_pairs=3), KnockoffSelector(), MMFSCV()):
         with pytest.raises(ValueError, match="all 5 columns of X are constant"):

@@ -37,6 +37,8 @@ COLUMNS = [
 def explain(selector: Any, X: Any, features: Any, n_dropped: int) -> Any:
     """A DataFrame with a row for every feature asked; `selector` is a fitted MMFS."""
     check_is_fitted(selector)
+    if isinstance(X, str):
+        raise ValueError("explain takes X, the data of the fit, and then the features.")
     if not is_int(n_dropped) or n_dropped < 0:
         raise ValueError(f"n_dropped must be a whole number >= 0, got {n_dropped!r}.")
     pandas = _pandas()
@@ -88,14 +90,17 @@ def _sentence(row: dict, twin: list, tau: float, b: float) -> str:
     causes = causes[:1] + [(name, term) for name, term in causes[1:NAMED] if term >= least]
     if row["selected"]:
         if row["alpha"] > 0:
-            return f"selected: relevance {row['relevance']:.2f}"
+            others = sum(row["causes"].values()) / tau
+            beyond = min(max(row["relevance"] - others, 0.0), row["relevance"])
+            return f"selected: relevance {row['relevance']:.2f}, {beyond:.2f} beyond the others"
         return "selected to make up the number asked for"
     if row["alpha"] > 0:
-        return "weighs less than the selected ones" + (f", beside {causes[0][0]}" if causes else "")
+        most = f"; most like {causes[0][0]}" if causes else ""
+        return f"has a weight, but those selected have larger ones{most}"
     if twin:
         return f"the same as {twin[0]}"
     if tau * row["relevance"] > b and causes:
-        return "redundant with " + ", ".join(f"{name} ({term:.2f})" for name, term in causes)
+        return "redundant with " + ", ".join(f"{name} ({term:.2g})" for name, term in causes)
     return f"too little relevance: {row['relevance']:.2f}, where {b / tau:.2f} is needed"
 
 
@@ -150,6 +155,9 @@ def _check_same_data(found: Array, known: Array) -> None:
 
 def _columns_asked(features: Any, names: Array | None, n_columns: int) -> Array:
     """Column numbers of features given by name or number, one or several."""
+    mask = np.asarray(features) if isinstance(features, list | np.ndarray) else np.empty(0)
+    if mask.dtype == bool and mask.shape == (n_columns,):
+        return np.flatnonzero(mask)
     if isinstance(features, str) or np.ndim(features) == 0:
         features = [features.item() if isinstance(features, np.ndarray) else features]
     where = {} if names is None else {str(name): j for j, name in enumerate(names)}

@@ -82,8 +82,9 @@ class RowComparison:
         self.whole = slice(0, self.n_blocks)
         self.n_entries = self.size * (self.size + 1) // 2
         self.n_features = self.n_blocks * self.n_entries
-        # Columns whose rows, and of which one block each, can be held.
-        self.at_once = max(1, NUMBERS // max(columns.shape[0], self.n_entries))
+        # Columns to read at a time in a pass; of which all rows, and of which a block, can be held.
+        self.tile = max(1, NUMBERS // max(columns.shape[0], self.n_entries))
+        self.at_once = max(1, HELD // columns.shape[0])
         self.group = max(1, HELD // self.n_entries)
 
     def gram(self, a: Array, b: Array) -> Array:
@@ -112,13 +113,13 @@ class RowComparison:
         out = np.zeros((n_columns, W.shape[1]))
 
         def work(start: int) -> None:
-            J = np.arange(start, min(start + self.at_once, n_columns))
+            J = np.arange(start, min(start + self.tile, n_columns))
             values = unit_variance(self.columns.take(J).dense())
             for part in self._parts(len(J)):
                 out[J] += self._features(values, part) @ W[self._entries(part)]
             out[J] *= self._scale(values)[:, None]
 
-        self.columns._each(work, [(start,) for start in range(0, n_columns, self.at_once)])
+        self.columns._each(work, [(start,) for start in range(0, n_columns, self.tile)])
         return out
 
     def of_classes(self, labels: Array) -> Array:

@@ -294,8 +294,9 @@ class MMFS(Selector):
         ----------
         X : array, DataFrame or sparse matrix
             The data of the fit. Only the columns asked for and the support features are read.
-        features : name, column number, or several of them, default=None
-            None stands for the selected features and the most relevant dropped ones.
+        features : name, column number, several of them, or a mask, default=None
+            Numbers count columns from 0, also where names are numbers. None stands for the
+            selected features and the most relevant dropped ones.
         n_dropped : int, default=10
             How many dropped ones that is.
 
@@ -303,8 +304,9 @@ class MMFS(Selector):
         -------
         pandas.DataFrame
             A row per feature with `selected`, `rank`, `alpha`, `relevance`, `redundancy`,
-            `margin` (zero on the margin, positive beyond it: not needed), `causes` (by how much
-            each support feature makes it redundant, the largest first) and `why` in words.
+            `margin` (zero for features with a weight, positive where it is not needed), `causes`
+            (by how much each other support feature makes it redundant, the largest first) and
+            `why` in words.
         """
         return explain(self, X, features, n_dropped)
 

@@ -12,7 +12,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.svm import LinearSVC
 
-from mmfs.base import Data
+from mmfs.base import Data, Selector
 from mmfs.choosing.base import (
     MOST,
     OPTIONS,
@@ -29,6 +29,7 @@ from mmfs.relevance import Target
 from mmfs.selector import MMFS
 from mmfs.solvers import Point, Solution, Stop, solve, solve_path
 from mmfs.validation import Rule, is_int, is_name, one_of, refuse_constant
+from mmfs.warn import warn_caller
 
 Array = np.ndarray
 
@@ -51,15 +52,15 @@ class MMFSCV(Chooser):
     Parameters
     ----------
     estimator : scikit-learn estimator, default=None
-        What the features are for. None stands for a linear SVM (L2 penalty, squared hinge loss,
-        C = 1) on columns of zero mean and unit variance, or ridge regression if y holds
-        quantities; the columns selected are made dense for it.
+        What the features are for; it is given the columns as they are. None stands for a linear
+        SVM (L2 penalty, squared hinge loss, C = 1) on columns of zero mean and unit variance, or
+        ridge regression if y holds quantities; the columns selected are made dense for it.
     n_features : array of int or None, default=None
         Numbers of features to try. None: some fifteen from 1 to 100, as far as there are columns.
     gammas : "auto", int or array, default="auto"
         "auto" gives every number of features its own gamma, as `MMFS` does. Otherwise every
-        number is tried with every gamma: those in the array, or so many in equal ratios from 1
-        to 0.001.
+        number is tried with every gamma: those in the array, or that many from 1 to 0.001 in
+        equal ratios.
     cv : int, cross-validation generator or iterable, default=5
         A number stands for shuffled folds, stratified for classes.
     scoring : str, callable or None, default=None
@@ -81,7 +82,7 @@ class MMFSCV(Chooser):
     best_selector_ : MMFS
         The chosen selector, fitted on all rows.
     best_n_features_, best_gamma_, best_score_, best_index_
-        What was chosen, its mean score, and its position in `cv_results_`.
+        What was chosen, the mean of its scores, and its position in `cv_results_`.
     cv_results_ : dict of arrays
         A value per candidate: `n_features`, `gamma` ("auto" stands for each number's own),
         `mean_test_score`, `std_test_score`, `se_test_score`, `rank_test_score` and
@@ -91,8 +92,8 @@ class MMFSCV(Chooser):
 
     Notes
     -----
-    `best_score_` is the best of many and so somewhat optimistic; for an honest figure put the
-    selector in a pipeline and cross-validate that. Rows of X are copied, fold by fold.
+    `best_score_` was chosen among many and so is somewhat optimistic; for an honest figure put
+    the selector in a pipeline and cross-validate that. Rows of X are copied, fold by fold.
 
     Examples
     --------
@@ -160,6 +161,10 @@ class MMFSCV(Chooser):
             )
 
     def _choose(self, X: Any, y: Any) -> dict[str, Any]:
+        if isinstance(self.estimator, Selector):
+            raise ValueError(
+                f"estimator is what features are judged by; pass {self.estimator!r} as selector=."
+            )
         selector = given_selector(self)
         data = self._read(X, y, selector.task, selector.center)
         settle_task(selector.set_params(n_jobs=None, verbose=0), data.target)
@@ -178,7 +183,13 @@ class MMFSCV(Chooser):
         for fold, values in enumerate(in_parallel(self.n_jobs, scores_of_fold, tasks)):
             scores[fold] = values
             self._say(f"fold {fold + 1} of {len(splits)}, best score {values.max():.4g}")
-        return self._pick(candidates, scores)._asdict()
+        chosen = self._pick(candidates, scores)
+        if self.n_features is None and MOST == chosen.n_features_to_select < data.X.shape[1]:
+            warn_caller(
+                f"the number of features chosen, {MOST}, is the largest that was tried; pass "
+                "n_features with larger ones."
+            )
+        return chosen._asdict()
 
     def _candidates(self, data: Data) -> list[Candidate]:
         n_usable = int(data.usable.sum())
@@ -200,6 +211,11 @@ class MMFSCV(Chooser):
     def _splitter(self, y: Array, target: Target, estimator: Any) -> Any:
         if not is_int(self.cv):
             return check_cv(self.cv, y, classifier=is_classifier(estimator))
+        if target.of_classes and np.bincount(target.labels).max() < self.cv:
+            raise ValueError(
+                f"no class of y has as many rows as there are folds, {self.cv}; lower cv or, if y "
+                "holds quantities, pass selector=MMFS(task='regression')."
+            )
         kind = StratifiedKFold if target.of_classes else KFold
         return kind(self.cv, shuffle=True, random_state=self.random_state)
 

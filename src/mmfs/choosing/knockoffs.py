@@ -18,6 +18,7 @@ from mmfs.base import Selector
 from mmfs.choosing.base import OPTIONS, check_resampled, given_selector, settle_task
 from mmfs.selector import MMFS
 from mmfs.validation import Rule, check_parameters, is_int, is_name, is_real, refuse_constant
+from mmfs.warn import warn_caller
 
 Array = np.ndarray
 
@@ -46,11 +47,11 @@ class KnockoffSelector(Selector):
     selector : MMFS or None, default=None
         Options of the selection, such as its kernel or gamma. It must not be told how many
         features to select. gamma="auto" means here: as for a third as many features as there
-        are rows or columns.
+        are rows or columns, whichever are fewer.
     covariance : array of shape (n_features, n_features) or None, default=None
         The covariance of the columns, where it is known; None estimates it.
     offset : {0, 1}, default=1
-        1 controls the false discovery rate; 0 a milder form of it, and selects more.
+        1 controls the false discovery rate; 0 the "modified" one, which is milder.
     random_state : int, RandomState instance or None, default=0
         Makes the knockoffs: another one, another selection.
     n_jobs : int or None, default=None
@@ -149,6 +150,13 @@ class KnockoffSelector(Selector):
         self.threshold_ = knockoff_threshold(W, self.fdr, self.offset)
         chosen = np.flatnonzero(W >= self.threshold_)
         self.indices_ = J[chosen[np.argsort(-W[chosen], kind="stable")]]
+        if len(chosen) == 0:
+            needed = max(1, int(np.ceil(self.offset / self.fdr)))
+            warn_caller(
+                f"no selection has a false discovery rate of {self.fdr:g}: at least {needed} "
+                "features would have to stand out from their knockoffs; raise fdr, or use "
+                "StabilitySelector."
+            )
 
     def _covariance(self, Z: Array, J: Array, n_columns: int) -> Array:
         """Of the columns J, as given or estimated from their standardised values Z."""

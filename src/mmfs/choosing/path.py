@@ -42,19 +42,37 @@ GRID = Rule(_is_grid, "a whole number of at least 2, or an array of positive num
 
 @dataclass(frozen=True)
 class Path:
-    """Solutions at n points, from few features to many."""
+    """Solutions at n points, from few features to many.
 
-    gammas: Array  # at each point, as all the following up to `objectives`
+    Attributes
+    ----------
+    gammas, Cs : ndarray of shape (n,)
+        Where the points are.
+    b, n_support, gaps, objectives : ndarray of shape (n,)
+        The bias (what relevance less redundancy must exceed to enter), the number of support
+        features, the relative duality gap over all columns and the objective of each.
+    alphas : sparse array of shape (n_features, n)
+        The weights.
+    order, entered : ndarray
+        Columns in the order they enter the support, those that enter together by weight; and at
+        which point each does.
+    feature_names : ndarray or None
+        Names of the columns of X, if it has any.
+    n_passes : int
+        How often all of X was read.
+    """
+
+    gammas: Array
     Cs: Array
-    b: Array  # the relevance a feature must have left to be in
+    b: Array
     n_support: Array
-    gaps: Array  # relative duality gaps over all columns
+    gaps: Array
     objectives: Array
-    alphas: sp.csc_array  # weights, n_features x n
-    order: Array  # columns in the order they enter the support, those that enter together by weight
-    entered: Array  # the point at which each of them does
+    alphas: sp.csc_array
+    order: Array
+    entered: Array
     feature_names: Array | None
-    n_passes: int  # how often all of X was read
+    n_passes: int
 
     def __len__(self) -> int:
         return len(self.gammas)
@@ -108,6 +126,9 @@ def mmfs_path(X: Any, y: Any = None, *, gammas: Any = None, Cs: Any = None, **op
             raise ValueError(f"{name} must be {GRID.wanted}, got {value!r}.")
     if gammas is not None and Cs is not None:
         raise ValueError("give gammas or Cs, not both; for a path over C, gamma is one number.")
+    unknown = set(options) - set(MMFS().get_params())
+    if unknown:
+        raise TypeError(f"mmfs_path and MMFS have no parameter {min(unknown)!r}.")
     selector = MMFS(**options)
     posed, rng = selector._pose(X, y)
     if selector.formulation == "constrained":

@@ -30,6 +30,7 @@ from mmfs.validation import (
     one_of,
     refuse_constant,
 )
+from mmfs.warn import warn_caller
 
 Array = np.ndarray
 
@@ -65,8 +66,9 @@ class StabilitySelector(Selector):
     selector : a selector of this package, default=None
         What selects in each half; None is `MMFS()`. It is told how many features to select.
     n_features_per_half : int or None, default=None
-        How many that is, q. None: as many as the bound allows for a threshold of 0.75 (or yours)
-        and the number of false features wanted (1, if only a threshold is given), at most 100.
+        How many that is, q. None: the number the selector was given. If it has none, as many as
+        the bound allows, at most 100, for the number of false features wanted (1, if only a
+        threshold is given) and a threshold of 0.75 (or yours).
     n_pairs : int, default=50
         Pairs of halves.
     threshold : float or None, default=None
@@ -168,7 +170,7 @@ class StabilitySelector(Selector):
         refuse_constant(len(data.usable), n_columns)
         if len(data.y) < 4:
             raise ValueError(f"X has {len(data.y)} rows; halves of them need at least 4.")
-        q = self._per_half(n_columns)
+        q = self._per_half(selector.n_features_to_select, n_columns)
         self._threshold(q, n_columns)  # refuses before any work is done
         settle_task(selector.set_params(n_features_to_select=q), data.target)
         strata = data.target.labels if data.target.of_classes else np.zeros(len(data.y), dtype=int)
@@ -187,16 +189,22 @@ class StabilitySelector(Selector):
         self.false_bound_ = self.bounds_[self.bound]
         self._frequent = np.flatnonzero(counts), counts[counts > 0] / (2 * self.n_pairs)
         self.indices_ = self._ranked(selections)
+        if len(self.indices_) == 0:
+            warn_caller(
+                f"no feature was selected in {self.threshold_:.0%} of the halves (the most "
+                f"frequent: {self._frequent[1].max():.0%}); raise target_false, or lower threshold."
+            )
 
-    def _per_half(self, n_columns: int) -> int:
+    def _per_half(self, of_selector: Any, n_columns: int) -> int:
         """q, as asked for or as the bound allows."""
-        if self.n_features_per_half is not None:
-            if self.n_features_per_half > n_columns:
+        asked = of_selector if self.n_features_per_half is None else self.n_features_per_half
+        if is_int(asked):
+            if asked > n_columns:
                 raise ValueError(
-                    f"n_features_per_half={self.n_features_per_half} is more than the "
-                    f"{n_columns:,} columns of X that are not constant."
+                    f"{asked} features per half are more than the {n_columns:,} columns of X that "
+                    "are not constant."
                 )
-            return self.n_features_per_half
+            return int(asked)
         threshold, allowed = self.threshold or THRESHOLD, self.target_false or FALSE
         q = 1
         while q < min(n_columns, MOST) and self._bound(threshold, q + 1, n_columns) <= allowed:
