@@ -111,13 +111,18 @@ class RowComparison:
         n_columns = self.columns.shape[1]
         self.columns.n_passes += 1
         out = np.zeros((n_columns, W.shape[1]))
+        by_block = W.reshape(self.n_blocks, self.n_entries, -1).transpose(0, 2, 1).copy()
+        step = max(1, NUMBERS // self.n_entries)
 
         def work(start: int) -> None:
-            J = np.arange(start, min(start + self.tile, n_columns))
-            values = unit_variance(self.columns.take(J).dense())
-            for part in self._parts(len(J)):
-                out[J] += self._features(values, part) @ W[self._entries(part)]
-            out[J] *= self._scale(values)[:, None]
+            here = slice(start, min(start + self.tile, n_columns))
+            values = unit_variance(self.columns.take(np.arange(here.start, here.stop)).dense())
+            columns, blocks = np.nonzero(self._informative(values, self.whole))
+            for a in range(0, len(columns), step):
+                pairs = columns[a : a + step], blocks[a : a + step]
+                K = self._matrices(values, self.rows, *pairs)
+                compiled.add_products(K, *pairs, by_block, out[here])
+            out[here] *= self._scale(values)[:, None]
 
         self.columns._each(work, [(start,) for start in range(0, n_columns, self.tile)])
         return out
@@ -168,15 +173,20 @@ class RowComparison:
     def _features(self, values: Array, part: slice) -> Array:
         """Of each column the blocks in `part`, of unit norm each; zero where it hardly varies."""
         columns, blocks = np.nonzero(self._informative(values, part))
-        K = np.empty((len(columns), self.n_entries))
-        compiled.exponents(values, self.rows[part], columns, blocks, K)
-        np.exp(K, out=K)
-        compiled.centre(K, self.size)
+        K = self._matrices(values, self.rows[part], columns, blocks)
         n_blocks = part.stop - part.start
         if len(K) < len(values) * n_blocks:
             some, K = K, np.zeros((len(values) * n_blocks, self.n_entries))
             K[columns * n_blocks + blocks] = some
         return K.reshape(len(values), -1)
+
+    def _matrices(self, values: Array, rows: Array, columns: Array, blocks: Array) -> Array:
+        """For pairs of a column and a block, centred and of unit norm."""
+        K = np.empty((len(columns), self.n_entries))
+        compiled.exponents(values, rows, columns, blocks, K)
+        np.exp(K, out=K)
+        compiled.centre(K, self.size)
+        return K
 
     def _informative(self, values: Array, part: slice) -> Array:
         keep = np.empty((len(values), part.stop - part.start), dtype=bool)

@@ -64,3 +64,14 @@ def centre(K, size):
             block[row] = diagonal
             row += size - a
         block /= np.sqrt(squares)
+
+
+@njit(cache=True, nogil=True, fastmath=REORDER)
+def add_products(K, columns, blocks, W, out):
+    """out[j, t] += K[p]'W[k, t] for every pair p of a column j and a block k."""
+    for p in range(len(K)):
+        for t in range(W.shape[1]):
+            total = 0.0
+            for entry in range(K.shape[1]):
+                total += K[p, entry] * W[blocks[p], t, entry]
+            out[columns[p], t] += total
