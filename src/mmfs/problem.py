@@ -77,18 +77,17 @@ class Problem:
         n_columns, doubtful = len(self.r), np.arange(len(self.r))
         at_once = max(1, min(ANCHORS, NUMBERS // (n_columns * self.Q.width)))
         most = min(len(b), max(ANCHORS, IN_ALL // n_columns))
-        anchors, products = np.empty(0, dtype=int), np.empty((most, n_columns))
+        anchors, products = np.empty(0, dtype=int), []
         enough = max(DOUBTFUL, SHARE * n_columns, 2 * len(taken.J))
         while len(doubtful) > enough and len(anchors) < most:
             more = _anchors(inner, b, anchors, min(at_once, most - len(anchors)))
             support: Array = np.any(alphas[:, more] > 0, axis=1)
             new = self.Q.product(taken.only(support), alphas[support][:, more])
-            products[len(anchors) : len(anchors) + len(more)] = new.T
             anchors = np.append(anchors, more)
+            products.append(new)
             weights, rest = _combined(inner, anchors)
             bound = b - rest * np.sqrt(self.Q.largest) - 1e-12
-            known = products[: len(anchors)]
-            doubtful = np.union1d(taken.J, _below(known, weights, bound, self.r))
+            doubtful = np.union1d(taken.J, _below(products, weights, bound, self.r))
         redundancy = self._redundancy(doubtful, taken, alphas)
         r, J = self.r[doubtful], np.searchsorted(doubtful, taken.J)
         return doubtful, [
@@ -124,12 +123,13 @@ def _combined(inner: Array, anchors: Array) -> tuple[Array, Array]:
     return weights, np.sqrt(np.maximum(left, 0.0) + 1e-14 * np.diagonal(inner))
 
 
-def _below(products: Array, weights: Array, bound: Array, r: Array) -> Array:
-    """Columns j with (products'weights)_jt + bound_t < r_j for some t."""
+def _below(products: list[Array], weights: Array, bound: Array, r: Array) -> Array:
+    """Columns j with (products weights)_jt + bound_t < r_j for some t; products come in parts."""
     found = []
     for start in range(0, len(r), TILE):
         tile = slice(start, start + TILE)
-        lowest = (products[:, tile].T @ weights + bound).min(axis=1)
+        here = np.hstack([part[tile] for part in products])
+        lowest = (here @ weights + bound).min(axis=1)
         found.append(start + np.flatnonzero(lowest < r[tile]))
     return np.concatenate(found)
 
