@@ -148,6 +148,17 @@ def test_the_same_from_every_storage_and_any_number_of_threads():
         np.testing.assert_allclose(other.alpha_, fits[0].alpha_, atol=1e-10)
 
 
+def test_rows_are_copied_into_columns_once(monkeypatch):
+    X, y, _ = make_nonlinear(100, 20)
+    copies = []
+    tocsc = sp.csr_array.tocsc
+    monkeypatch.setattr(sp.csr_array, "tocsc", lambda X, **how: copies.append(1) or tocsc(X, **how))
+    rows = MMFS(kernel="hsic", relevance="hsic").fit(sp.csr_array(X), y)
+    assert len(copies) == 1
+    columns = MMFS(kernel="hsic", relevance="hsic").fit(sp.csc_array(X), y)
+    assert rows.n_passes_ == columns.n_passes_ >= 3
+
+
 def test_as_relevance_alone_and_in_other_selectors():
     X, y, signals = make_nonlinear(n_columns=200)
     assert len(set(MMFS(10, relevance="hsic").fit(X, y).indices_) & set(signals)) >= 9

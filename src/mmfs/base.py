@@ -87,9 +87,12 @@ class Selector(SelectorMixin, BaseEstimator):
         -------
         self
         """
+        return self._fit_or_restore(X, y)
+
+    def _fit_or_restore(self, X: Any, y: Any, **how: Any) -> Self:
         before = dict(self.__dict__)
         try:
-            self._fit(X, y)
+            self._fit(X, y, **how)
         except BaseException:
             self.__dict__.clear()
             self.__dict__.update(before)
@@ -97,8 +100,8 @@ class Selector(SelectorMixin, BaseEstimator):
         return self
 
     @abstractmethod
-    def _fit(self, X: Any, y: Any) -> None:
-        """Set `indices_`, and whatever else is to be known of the fit."""
+    def _fit(self, *data: Any, **how: Any) -> None:
+        """From X and y set `indices_`, and whatever else is to be known of the fit."""
 
     def _read(self, X: Any, y: Any, task: str, center: bool = True) -> Data:
         X, y = read_input(self, X, y, needs_y=True)

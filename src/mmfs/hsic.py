@@ -11,11 +11,12 @@ block numbers per row and shuffle, computed when they are needed and never kept.
 from collections.abc import Iterator
 from dataclasses import dataclass
 from numbers import Integral
+from typing import Any
 
 import numpy as np
 
 from mmfs._compiled import blocks as compiled
-from mmfs.columns import Columns, as_columns
+from mmfs.columns import Block, Columns
 
 Array = np.ndarray
 
@@ -66,6 +67,13 @@ class hsic:
         return np.concatenate(blocks)
 
 
+def as_hsic(value: Any) -> hsic | None:
+    """What "hsic" or an hsic stands for; None for anything else."""
+    if isinstance(value, str) and value == "hsic":
+        return hsic()
+    return value if isinstance(value, hsic) else None
+
+
 class RowComparison:
     """The features of all columns, a matrix Phi that is multiplied with but never built.
 
@@ -74,9 +82,6 @@ class RowComparison:
 
     def __init__(self, columns: Columns, how: hsic) -> None:
         self.columns = columns
-        if getattr(columns.X, "format", "") == "csr":  # whole columns are needed, again and again
-            self.columns = as_columns(columns.X.tocsc(), n_jobs=columns.n_jobs)
-            self.columns.mean, self.columns.inverse = columns.mean, columns.inverse
         self.rows = how.rows(columns.shape[0])
         self.n_blocks, self.size = self.rows.shape
         self.whole = slice(0, self.n_blocks)
@@ -86,6 +91,9 @@ class RowComparison:
         self.tile = max(1, NUMBERS // max(columns.shape[0], self.n_entries))
         self.at_once = max(1, HELD // columns.shape[0])
         self.group = max(1, HELD // self.n_entries)
+
+    def take(self, J: Array) -> Block:
+        return self.columns.columnwise.take(J)
 
     def gram(self, a: Array, b: Array) -> Array:
         """Phi_a'Phi_b."""
@@ -116,7 +124,7 @@ class RowComparison:
 
         def work(start: int) -> None:
             here = slice(start, min(start + self.tile, n_columns))
-            values = unit_variance(self.columns.take(np.arange(here.start, here.stop)).dense())
+            values = unit_variance(self.take(np.arange(here.start, here.stop)).dense())
             columns, blocks = np.nonzero(self._informative(values, self.whole))
             for a in range(0, len(columns), step):
                 pairs = columns[a : a + step], blocks[a : a + step]

@@ -5,12 +5,12 @@ Q is never built whole: a solver asks for its entries among columns it has taken
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol, Self
+from typing import Any, Protocol, Self
 
 import numpy as np
 
 from mmfs.columns import Block, Columns
-from mmfs.hsic import RowComparison, hsic, unit_variance
+from mmfs.hsic import RowComparison, as_hsic, hsic, unit_variance
 
 Array = np.ndarray
 Kernel = Callable[[Array], Array]
@@ -174,7 +174,7 @@ class Dependence:
         self.width = 1 + self.comparison.n_features // columns.shape[1]
 
     def take(self, J: Array) -> Taken:
-        return Taken(J, self.comparison.columns.take(J))
+        return Taken(J, self.comparison.take(J))
 
     def gram(self, a: Taken, b: Taken) -> Array:
         """A few columns of a at a time, since all of their rows are needed."""
@@ -234,10 +234,10 @@ class FeatureMap:
         return self.L @ (self.L[a.J].T @ alphas)
 
 
-def similarity_of(kernel: str | Kernel | hsic, columns: Columns, products: Array) -> Similarity:
+def similarity_of(kernel: Any, columns: Columns, products: Array) -> Similarity:
     """Q for a kernel given by name or as a function; `products` = F'Y orients the aligned one."""
-    if isinstance(kernel, hsic) or kernel == "hsic":
-        return Dependence(columns, kernel if isinstance(kernel, hsic) else hsic())
+    if how := as_hsic(kernel):
+        return Dependence(columns, how)
     if not isinstance(kernel, str):
         return OfCorrelation(columns, kernel)
     if kernel in FUNCTIONS:

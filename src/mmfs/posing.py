@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from mmfs.columns import Columns
-from mmfs.hsic import hsic
+from mmfs.hsic import as_hsic, hsic
 from mmfs.kernels import Precomputed, Similarity, similarity_of
 from mmfs.problem import Problem
 from mmfs.relevance import given, level_of_chance
@@ -78,7 +78,7 @@ class Posed:
 def kind_of_relevance(selector: Any) -> Any:
     """As asked for; "hsic" compares rows as the kernel does, if that is one of its kind."""
     if is_name(selector.relevance, "hsic"):
-        return selector.kernel if isinstance(selector.kernel, hsic) else hsic()
+        return as_hsic(selector.kernel) or hsic()
     return selector.relevance
 
 

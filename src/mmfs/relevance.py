@@ -11,7 +11,7 @@ from sklearn.feature_selection import mutual_info_classif, mutual_info_regressio
 
 from mmfs.columns import Columns
 from mmfs.discretize import DIGITS, equal_frequency, three_states
-from mmfs.hsic import RowComparison, hsic
+from mmfs.hsic import RowComparison, as_hsic, hsic
 
 Array = np.ndarray
 
@@ -150,8 +150,7 @@ def relevance_of(
     `products` = F'Y is known from the first pass; "correlation" needs no other.
     """
     usable = columns.inverse > 0
-    if isinstance(kind, hsic) or (isinstance(kind, str) and kind == "hsic"):
-        how = kind if isinstance(kind, hsic) else hsic()
+    if how := as_hsic(kind):
         return np.where(usable, dependence(columns, target, how), 0.0)
     if callable(kind):
         return given(kind(X, y), usable)

@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mmfs.base import KEPT_COLUMNS, Selector
 from mmfs.explain import explain
-from mmfs.hsic import hsic
+from mmfs.hsic import as_hsic, hsic
 from mmfs.kernels import KERNELS
 from mmfs.posing import Posed, pose
 from mmfs.solvers import (
@@ -213,7 +213,10 @@ class MMFS(Selector):
         self.verbose = verbose
 
     def _fit(self, X: Any, y: Any) -> None:
-        posed, rng = self._pose(X, y)
+        self._solve(*self._pose(X, y))
+
+    def _solve(self, posed: Posed, rng: np.random.Generator) -> None:
+        """Solve the problem, rank the columns, remember what is to be known."""
         k = posed.number(self.n_features_to_select)
         options = self._solver_options(rng)
         aim = posed.unit_sum() if self._constrained() else posed.aim(self.gamma, k)
@@ -249,8 +252,7 @@ class MMFS(Selector):
                 f"gamma={self.gamma!r} has no meaning with formulation='constrained', where theta "
                 "plays its part; leave gamma='auto'."
             )
-        of_rows = isinstance(self.kernel, hsic) or is_name(self.kernel, "hsic")
-        if of_rows and not self.center:
+        if as_hsic(self.kernel) and not self.center:
             raise ValueError(
                 "center=False has no meaning with kernel='hsic', which only looks at differences "
                 "between rows; leave center=True."

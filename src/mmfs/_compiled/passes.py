@@ -78,28 +78,6 @@ def csc_dots(indptr, indices, data, v, mean, inverse, start, stop, out):
         out[j] = (dot - mean[j] * total) * inverse[j]
 
 
-@njit(cache=True, nogil=True, fastmath=REORDER)
-def csc_eight(indptr, indices, data, V, mean, inverse, start, stop, out):
-    """out_j = V'f_j for columns start..stop and eight vectors: their sums stay in registers."""
-    t = V.sum(axis=0)
-    for j in range(start, stop):
-        a = b = c = d = e = f = g = h = 0.0
-        for k in range(indptr[j], indptr[j + 1]):
-            x, v = float(data[k]), V[indices[k]]
-            a += x * v[0]
-            b += x * v[1]
-            c += x * v[2]
-            d += x * v[3]
-            e += x * v[4]
-            f += x * v[5]
-            g += x * v[6]
-            h += x * v[7]
-        m, row = mean[j], out[j]
-        row[0], row[1], row[2], row[3] = a - m * t[0], b - m * t[1], c - m * t[2], d - m * t[3]
-        row[4], row[5], row[6], row[7] = e - m * t[4], f - m * t[5], g - m * t[6], h - m * t[7]
-        row *= inverse[j]
-
-
 @njit(cache=True, nogil=True)
 def csc_products(indptr, indices, data, V, mean, inverse, start, stop, out):
     """out_j = V'f_j for columns start..stop and several vectors, the columns of V."""

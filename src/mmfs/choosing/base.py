@@ -99,14 +99,13 @@ class Chooser(Selector):
     selector: MMFS | None
 
     @abstractmethod
-    def _choose(self, X: Any, y: Any) -> dict[str, Any]:
-        """n_features_to_select and gamma, from data that was checked."""
+    def _choose(self, *data: Any, **how: Any) -> MMFS:
+        """The selector with the number of features and gamma that are best, fitted."""
 
-    def _fit(self, X: Any, y: Any) -> None:
+    def _fit(self, X: Any, y: Any, **how: Any) -> None:
         check_parameters(self)
         self._check_options(given_selector(self))
-        chosen = self._choose(X, y)
-        best = given_selector(self).set_params(**chosen).fit(X, y)
+        best = self._choose(X, y, **how)
         self.best_selector_ = best
         self.best_gamma_, self.best_n_features_ = best.gamma_, len(best.indices_)
         self.indices_, self.n_features_in_ = best.indices_, best.n_features_in_

@@ -104,7 +104,7 @@ class MMFSIC(Chooser):
                 f"MMFSIC needs theta=0.5, got {selector.theta}; use MMFSCV to choose with another."
             )
 
-    def _choose(self, X: Any, y: Any) -> dict[str, Any]:
+    def _choose(self, X: Any, y: Any) -> MMFS:
         selector = given_selector(self)
         posed, rng = selector._pose(X, y)
         problem, options = posed.problem, selector._solver_options(rng)
@@ -115,7 +115,9 @@ class MMFSIC(Chooser):
         self.criterion_ = np.where(
             self.n_support_ <= max(most, 1), self._values(posed, points), np.inf
         )
-        return {"gamma": float(self.gammas_[np.argmin(self.criterion_)])}
+        selector.set_params(gamma=float(self.gammas_[np.argmin(self.criterion_)]))
+        selector._solve(posed, rng)
+        return selector
 
     def _values(self, posed: Posed, points: list[Point]) -> Array:
         n_rows, q, n_columns = posed.n_rows, posed.n_outputs, int(posed.eligible.sum())

@@ -27,7 +27,7 @@ from mmfs.discretize import DIGITS
 from mmfs.posing import Posed
 from mmfs.relevance import Target
 from mmfs.selector import MMFS
-from mmfs.solvers import Point, Solution, Stop, solve, solve_path
+from mmfs.solvers import Point, Solution, Stop, solve_path
 from mmfs.validation import Rule, is_int, is_name, one_of, refuse_constant
 from mmfs.warn import warn_caller
 
@@ -145,11 +145,7 @@ class MMFSCV(Chooser):
 
     def fit(self, X: Any, y: Any = None, groups: Any = None) -> Self:
         """Choose and select. `groups` goes to the cross-validation generator; see `MMFS.fit`."""
-        self._groups = groups
-        try:
-            return super().fit(X, y)
-        finally:
-            del self._groups
+        return self._fit_or_restore(X, y, groups=groups)
 
     def _check_options(self, selector: MMFS) -> None:
         super()._check_options(selector)
@@ -160,7 +156,7 @@ class MMFSCV(Chooser):
                 "gammas have no meaning with formulation='constrained'; leave gammas='auto'."
             )
 
-    def _choose(self, X: Any, y: Any) -> dict[str, Any]:
+    def _choose(self, X: Any, y: Any, groups: Any = None) -> MMFS:
         if isinstance(self.estimator, Selector):
             raise ValueError(
                 f"estimator is what features are judged by; pass {self.estimator!r} as selector=."
@@ -168,15 +164,15 @@ class MMFSCV(Chooser):
         selector = given_selector(self)
         data = self._read(X, y, selector.task, selector.center)
         settle_task(selector.set_params(n_jobs=None, verbose=0), data.target)
-        y = _for_estimators(data)
+        labels = _for_estimators(data)
         estimator = default_estimator(data.target) if self.estimator is None else self.estimator
         scorer = check_scoring(estimator, scoring=self.scoring)
         candidates = self._candidates(data)
-        splits = list(self._splitter(y, data.target, estimator).split(data.X, y, self._groups))
+        splits = list(self._splitter(labels, data.target, estimator).split(data.X, labels, groups))
         if not splits:
             raise ValueError("cv has no folds; a generator of them serves once, so pass a list.")
         tasks = [
-            (selector, estimator, scorer, candidates, data.X, y, fold, *split)
+            (selector, estimator, scorer, candidates, data.X, labels, fold, *split)
             for fold, split in enumerate(splits)
         ]
         scores = np.empty((len(splits), len(candidates)))
@@ -189,7 +185,7 @@ class MMFSCV(Chooser):
                 f"the number of features chosen, {MOST}, is the largest that was tried; pass "
                 "n_features with larger ones."
             )
-        return chosen._asdict()
+        return given_selector(self).set_params(**chosen._asdict()).fit(X, y)
 
     def _candidates(self, data: Data) -> list[Candidate]:
         n_usable = int(data.usable.sum())
@@ -308,8 +304,7 @@ def _selections(selector: MMFS, candidates: list[Candidate], X: Any, y: Array) -
         number = min(candidate.n_features_to_select, n_usable)
         most[_place(candidate)] = Candidate(number, candidate.gamma)
     stops = [Stop(posed.aim(c.gamma, c.n_features_to_select), problem.C) for c in most.values()]
-    last = solve(problem, stops[-1].aim, **options)
-    points = solve_path(problem, stops, start=last.J, **options)
+    points = solve_path(problem, stops, **options)
     rankings = {
         place: _ranking(point, candidate.n_features_to_select, posed)
         for (place, candidate), point in zip(most.items(), points, strict=True)

@@ -133,8 +133,8 @@ class KnockoffSelector(Selector):
                 "part of them first, in other rows, or use StabilitySelector."
             )
         rng = check_random_state(self.random_state)
-        Z = _standard(data.X[:, J])
-        both = np.hstack([Z, knockoffs(Z, self._covariance(Z, J, data.X.shape[1]), rng)])
+        Z = np.sqrt(len(data.y)) * data.columns.take(J).dense()
+        both = np.hstack([Z, knockoffs(Z, self._correlations(Z, J, data.X.shape[1]), rng)])
         self._say(f"made {len(J):,} knockoffs, solving for {2 * len(J):,} columns")
         # In random order, so that what depends on the order favours neither.
         order = rng.permutation(both.shape[1])
@@ -158,10 +158,10 @@ class KnockoffSelector(Selector):
                 "StabilitySelector."
             )
 
-    def _covariance(self, Z: Array, J: Array, n_columns: int) -> Array:
+    def _correlations(self, Z: Array, J: Array, n_columns: int) -> Array:
         """Of the columns J, as given or estimated from their standardised values Z."""
         if self.covariance is None:
-            return ledoit_wolf(Z, assume_centered=True)[0]
+            return _scaled(ledoit_wolf(Z, assume_centered=True)[0])
         given = np.asarray(self.covariance)
         if given.shape != (n_columns, n_columns) or given.dtype.kind not in "iuf":
             raise ValueError(
@@ -170,9 +170,8 @@ class KnockoffSelector(Selector):
             )
         if not np.isfinite(given).all() or not np.allclose(given, given.T):
             raise ValueError("covariance must be symmetric and without NaN or infinity.")
-        given = given[np.ix_(J, J)].astype(np.float64)
-        scale = np.sqrt(np.maximum(np.diagonal(given), np.finfo(float).tiny))
-        if not np.linalg.eigvalsh(given / np.outer(scale, scale))[0] > LEAST_EIGENVALUE:
+        given = _scaled(given[np.ix_(J, J)])
+        if not np.linalg.eigvalsh(given)[0] > LEAST_EIGENVALUE:
             raise ValueError(
                 "covariance must be positive definite for the columns of X that are neither "
                 "constant nor repeated."
@@ -186,21 +185,18 @@ class KnockoffSelector(Selector):
         return tags
 
 
-def _standard(X: Array) -> Array:
-    """Columns of zero mean and unit variance."""
-    Z = X.astype(np.float64)
-    Z -= Z.mean(axis=0)
-    return Z / Z.std(axis=0)
+def _scaled(covariance: Array) -> Array:
+    """With a diagonal of ones."""
+    scale = np.sqrt(np.maximum(np.diagonal(covariance), np.finfo(float).tiny))
+    return covariance / np.outer(scale, scale)
 
 
 def knockoffs(Z: Array, Sigma: Array, rng: np.random.RandomState) -> Array:
-    """Second-order Gaussian knockoffs of columns with zero mean and unit variance.
+    """Second-order Gaussian knockoffs of columns with unit variance and correlations Sigma.
 
     Given Z they are normal with mean Z - s Z inv(Sigma) and covariance 2 s I - s^2 inv(Sigma),
     where s is as large as it can be for that to be a covariance.
     """
-    scale = np.sqrt(np.diagonal(Sigma))
-    Sigma = Sigma / np.outer(scale, scale)
     s = 0.999 * min(1.0, 2 * float(np.linalg.eigvalsh(Sigma)[0]))
     inverse = cho_solve(cho_factor(Sigma), np.eye(len(Sigma)))
     covariance = 2 * s * np.eye(len(Sigma)) - s**2 * inverse

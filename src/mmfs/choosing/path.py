@@ -8,7 +8,6 @@ import scipy.sparse as sp
 
 from mmfs.choosing.base import most_features
 from mmfs.posing import Posed
-from mmfs.problem import Problem
 from mmfs.selector import MMFS
 from mmfs.solvers import (
     POINTS,
@@ -144,9 +143,8 @@ def mmfs_path(X: Any, y: Any = None, *, gammas: Any = None, Cs: Any = None, **op
         last = solve(posed.problem, aim, **solver_options)
         points = solve_path(posed.problem, last, n=gammas or POINTS, **solver_options)
     else:
-        points = _to_last(
-            posed.problem, stops_at(np.sort(gammas)[::-1], posed.problem.C), solver_options
-        )
+        stops = stops_at(np.sort(gammas)[::-1], posed.problem.C)
+        points = solve_path(posed.problem, stops, **solver_options)
     return _gathered(points, posed, getattr(selector, "feature_names_in_", None))
 
 
@@ -159,13 +157,7 @@ def _over_C(posed: Posed, Cs: Any, aim: Aim, options: Any) -> list[Point]:
         largest = float(hard.alpha.max())
         Cs = np.geomspace(largest, LOWEST_C * largest, Cs)
     stops = [Stop(AtGamma(hard.gamma), float(C)) for C in np.sort(Cs)[::-1]]
-    return _to_last(posed.problem, stops, options)
-
-
-def _to_last(problem: Problem, stops: list[Stop], options: Any) -> list[Point]:
-    """The last stop, which needs most columns, and then all of them."""
-    last = solve(replace(problem, C=stops[-1].C), stops[-1].aim, **options)
-    return solve_path(problem, stops, start=last.J, **options)
+    return solve_path(posed.problem, stops, **options)
 
 
 def _gathered(points: list[Point], posed: Posed, names: Array | None) -> Path:

@@ -76,6 +76,11 @@ class Columns(ABC):
         labellings, each of whole numbers below n_labels, or -1 for rows that are left out.
         """
 
+    @property
+    def columnwise(self) -> Any:
+        """The same data, stored so that single columns are quickly read."""
+        return self
+
     def correlations(self, J: Array) -> Array:
         """F'F_J: of every column with each of the columns J, which are made dense."""
         return self.project(self.take(J).dense())

@@ -144,7 +144,8 @@ def _over_all_columns(Q: Similarity, n: int) -> Matrix:
         size = form.columns.size
     else:
         assert isinstance(columns, SparseColumns)
-        form = compiled.Csc(*columns.by_column(), *rest)
+        indptr, indices, data = columns.columnwise.arrays
+        form = compiled.Csc(indptr, indices, data, *rest)
         size = len(form.data)
 
     def state_of(alpha: Array) -> Array:

@@ -6,7 +6,7 @@ violates its margin joins the set, and those whose gap is not yet closed are sol
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,7 +14,7 @@ import numpy as np
 from mmfs.problem import Problem
 from mmfs.solvers.aims import Aim, AtGamma
 from mmfs.solvers.solution import Solution, by_weight, in_order
-from mmfs.solvers.working_set import FEWEST, WorkingSet
+from mmfs.solvers.working_set import FEWEST, WorkingSet, working_set
 
 Array = np.ndarray
 
@@ -52,7 +52,7 @@ def along_path(
     problem: Problem,
     stops: Sequence[Stop],
     *,
-    start: Array,
+    start: Array | None = None,
     tol: float,
     max_iter: int,
     rng: np.random.Generator,
@@ -60,8 +60,12 @@ def along_path(
 ) -> list[Point]:
     """A point for every stop; `start` holds columns known to matter, such as a support.
 
-    The stops should be in order, since each is started from the one before.
+    The stops should be in order: each is started from the one before, and the last, which needs
+    most columns, is solved first if there is no `start`.
     """
+    if start is None:
+        last, options = stops[-1], {"tol": tol, "max_iter": max_iter, "rng": rng, "report": report}
+        start = working_set(replace(problem, C=last.C), last.aim, **options).J
     here = WorkingSet(problem, np.union1d(start, in_order(-problem.r, FEWEST)), tol)
     points: dict[int, Point] = {}
     todo = list(range(len(stops)))
