@@ -20,6 +20,7 @@ ROOMS = [
     ["selector", "comparators"],
     ["choosing"],
     ["datasets"],
+    ["io"],
     ["demo"],
     ["cli"],
     ["__main__"],

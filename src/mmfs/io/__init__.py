@@ -1,0 +1,19 @@
+"""Files: reading them into tables, and writing tables to them."""
+
+from mmfs.io.formats import FORMATS, read_table, stage_table, write_table
+from mmfs.io.outputs import Outputs
+from mmfs.io.streams import FileProblem, Progress
+from mmfs.io.svmlight import read_svmlight
+from mmfs.io.table import Table
+
+__all__ = [
+    "FORMATS",
+    "FileProblem",
+    "Outputs",
+    "Progress",
+    "Table",
+    "read_svmlight",
+    "read_table",
+    "stage_table",
+    "write_table",
+]

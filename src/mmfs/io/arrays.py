@@ -1,0 +1,150 @@
+"""NumPy's .npy and .npz, SciPy's sparse .npz, and Matrix Market files."""
+
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.io
+import scipy.sparse as sp
+
+from mmfs.io.arrow import dense_block
+from mmfs.io.outputs import open_output
+from mmfs.io.streams import FileProblem, Progress, file_problems, open_stream
+from mmfs.io.table import Table, Wanted
+
+Array = np.ndarray
+
+
+def read_npy(path: Path, wanted: Wanted, progress: Progress | None) -> Table:
+    """A matrix, mapped into memory rather than read."""
+    with file_problems(path), _array_problems(path):
+        return Table(matrix(np.load(path, mmap_mode="r", allow_pickle=False), path))
+
+
+def read_npz(path: Path, wanted: Wanted, progress: Progress | None) -> Table:
+    """X, or a sparse matrix as SciPy saves it, with y, feature_names and row_names if there."""
+    with open_stream(path, progress) as stream, _array_problems(path):
+        parts = np.load(stream.file, allow_pickle=False)
+        if "indptr" in parts.files:
+            stream.file.seek(0)
+            X = sp.load_npz(stream.file)
+        else:
+            X = parts[only_matrix(parts.files, lambda name: parts[name].ndim, path)]
+        return with_parts(matrix(X, path), parts.files, parts.__getitem__, wanted, path)
+
+
+def with_parts(X: Any, names: Any, get: Any, wanted: Wanted, path: Path) -> Table:
+    """A table from what a file holds under several names."""
+    target = wanted.target or ("y" if "y" in names else None)
+    if target is not None and target not in names:
+        raise FileProblem(
+            f"{path} has no {target!r} for a target; it has {', '.join(sorted(names))}."
+        )
+
+    def text(name: str) -> Array | None:
+        return as_text(get(name)) if name in names else None
+
+    y = None if target is None else np.asarray(get(target))
+    if y is not None and y.dtype.kind in "SO":
+        y = as_text(y)
+    names_of = text("feature_names")
+    rows = text("row_names") if "row_names" in names else text("sample_ids")
+    for found, n, what in ((names_of, X.shape[1], "feature_names"), (rows, X.shape[0], "rows")):
+        if found is not None and len(found) != n:
+            raise FileProblem(f"{path} has {len(found):,} {what} for {n:,}.")
+    return Table(X, y, names_of, rows, target)
+
+
+def as_text(values: Any) -> Array:
+    def one(value: Any) -> str:
+        return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
+
+    return np.array([one(value) for value in np.asarray(values).tolist()], dtype=str)
+
+
+def only_matrix(names: Any, n_dimensions: Any, path: Path) -> str:
+    """X, or the only matrix there is."""
+    if "X" in names:
+        return "X"
+    found = [name for name in names if n_dimensions(name) == 2]
+    if len(found) != 1:
+        raise FileProblem(f"{path} has {len(found)} matrices; call the one with the data X.")
+    return found[0]
+
+
+def matrix(X: Any, path: Path) -> Any:
+    """Checked to be a matrix of numbers, in a layout that selectors take."""
+    if X.ndim != 2:
+        raise FileProblem(f"{path} holds an array of {X.ndim} dimensions, not a matrix.")
+    if X.dtype.kind not in "biuf":
+        raise FileProblem(f"{path} holds values of type {X.dtype}, not numbers.")
+    if sp.issparse(X):
+        return sp.csc_array(X) if X.format == "csc" else sp.csr_array(X)
+    return X
+
+
+def read_mtx(path: Path, wanted: Wanted, progress: Progress | None) -> Table:
+    with open_stream(path, progress) as stream:
+        try:
+            X = scipy.io.mmread(stream.file)
+        except (ValueError, OverflowError, TypeError, StopIteration) as error:
+            if path.stat().st_size == 0:
+                raise FileProblem(f"{path} is empty.") from None
+            raise FileProblem(f"{path} is not a Matrix Market file ({error}).") from None
+    return Table(matrix(X, path), numbered_from=1)
+
+
+def write_npy(table: Table, path: Path, compression: str) -> None:
+    with path.open("wb") as file:
+        np.save(file, dense_block(table.X), allow_pickle=False)
+
+
+def write_npz(table: Table, path: Path, compression: str) -> None:
+    parts: dict[str, Any] = {
+        "y": plain(table.y),
+        "feature_names": table.feature_names,
+        "row_names": table.row_names,
+    }
+    if isinstance(table.X, np.ndarray):
+        parts["X"] = table.X
+    else:
+        parts |= {name: getattr(table.X, name) for name in ("data", "indices", "indptr", "shape")}
+        parts["format"] = np.array(table.X.format.encode("ascii"))
+    with path.open("wb") as file:
+        np.savez(file, **{name: part for name, part in parts.items() if part is not None})
+
+
+def plain(y: Array | None) -> Array | None:
+    """Labels without objects among them."""
+    return y if y is None or y.dtype.kind != "O" else np.array([str(label) for label in y])
+
+
+def write_mtx(table: Table, path: Path, compression: str) -> None:
+    with open_output(path, compression) as file:
+        scipy.io.mmwrite(file, table.X, precision=17)
+
+
+class _array_problems:
+    """Errors of NumPy on files, as one sentence."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
+        if error is None or isinstance(error, FileProblem):
+            return
+        if self._path.stat().st_size == 0:
+            raise FileProblem(f"{self._path} is empty.") from None
+        if isinstance(error, ValueError) and "pickle" in str(error).lower():
+            raise FileProblem(
+                f"{self._path} holds Python objects, which are not loaded since they could run "
+                "code; save it as numbers and text."
+            ) from None
+        if isinstance(error, ValueError | KeyError | zipfile.BadZipFile | EOFError | OSError):
+            raise FileProblem(
+                f"{self._path} is damaged or not a NumPy file ({error}); write it again."
+            ) from None

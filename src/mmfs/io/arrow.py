@@ -1,0 +1,204 @@
+"""Parquet and Arrow files, and columns of Arrow tables as a matrix."""
+
+from collections.abc import Callable, Iterator
+from itertools import compress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mmfs.io.streams import FileProblem, Progress, file_problems, needed
+from mmfs.io.table import Table, Wanted, position
+
+Array = np.ndarray
+
+# Columns read at a time.
+BATCH = 500
+
+# Sparse values that are written out as dense ones, zeros included, at most.
+MOST_CELLS = 10**8
+
+# Types whose values single precision holds exactly.
+SMALL = ("float", "halffloat", "int8", "int16", "uint8", "uint16", "bool")
+
+
+def read_parquet(path: Path, wanted: Wanted, progress: Progress | None) -> Table:
+    """The wanted columns of a Parquet file, a few hundred at a time."""
+    parquet = needed("pyarrow.parquet", "data")
+    with file_problems(path), arrow_problems(path, "Parquet"):
+        file = parquet.ParquetFile(path, memory_map=True)
+        schema = file.schema_arrow
+
+        def columns(names: list[str]) -> Any:
+            return file.read(columns=names)
+
+        return _read(path, schema, file.metadata.num_rows, columns, wanted, progress)
+
+
+def read_arrow(path: Path, wanted: Wanted, progress: Progress | None) -> Table:
+    """The wanted columns of an Arrow (Feather) file, which is mapped into memory."""
+    pyarrow = needed("pyarrow", "data")
+    with file_problems(path), arrow_problems(path, "Arrow"):
+        table = pyarrow.ipc.open_file(pyarrow.memory_map(str(path))).read_all()
+        return _read(path, table.schema, table.num_rows, table.select, wanted, progress)
+
+
+def _read(
+    path: Path,
+    schema: Any,
+    n_rows: int,
+    columns: Callable[[list[str]], Any],
+    wanted: Wanted,
+    progress: Progress | None,
+) -> Table:
+    names = list(schema.names)
+    types = {field.name: field.type for field in schema}
+    if len(types) < len(names):
+        raise FileProblem(f"{path} has several columns of one name; rename them.")
+    target, rows = choose_columns(path, names, wanted, str(types[names[0]]) if names else "")
+    rest = [name for name in names if name not in (target, rows)]
+    features = list(compress(rest, wanted.mask(rest)))
+
+    def batches() -> Iterator[tuple[int, Any]]:
+        for start in range(0, len(features), BATCH):
+            if progress:
+                progress("reading", start, len(features))
+            yield start, columns(features[start : start + BATCH])
+
+    X = np.empty((n_rows, len(features)), dtype=common_type(types[n] for n in features), order="F")
+    for start, batch in batches():
+        for offset, name in enumerate(batch.column_names):
+            X[:, start + offset] = numbers_of(batch.column(name), name, path)
+    y = values_of(columns([target]).column(target)) if target is not None else None
+    row_names = None if rows is None else names_of_rows(columns([rows]).column(rows), rows, path)
+    return Table(X, y, np.array(features, dtype=str), row_names, target)
+
+
+def choose_columns(
+    path: Path, names: list[str], wanted: Wanted, first_type: str
+) -> tuple[str | None, str | None]:
+    """The column that is the target, and the one that holds the names of the rows."""
+    if not names:
+        raise FileProblem(f"{path} has no columns.")
+    target = None if wanted.target is None else names[position(wanted.target, names, "column")]
+    first = names[0]
+    unnamed = first in ("", "__index_level_0__", "Unnamed: 0") or "string" in first_type
+    named = unnamed and first != target and first not in wanted.exclude and len(names) > 1
+    return target, first if named else None
+
+
+def common_type(types: Iterator[Any]) -> Any:
+    return np.float32 if all(str(kind) in SMALL for kind in types) else np.float64
+
+
+def numbers_of(column: Any, name: str, path: Path) -> Array:
+    """An Arrow column as numbers; missing values are NaN."""
+    kind = str(column.type)
+    if kind == "bool":
+        column = column.cast("int8")
+    elif kind.startswith("decimal"):
+        column = column.cast("float64")
+    elif not kind.startswith(("int", "uint", "float", "double", "half", "null")):
+        raise FileProblem(f"{path}: column {name!r} holds {_offending(column)}; encode it as "
+                          "numbers, or exclude it.")  # fmt: skip
+    if kind == "null":
+        return np.full(len(column), np.nan)
+    return column.to_numpy()
+
+
+def values_of(column: Any) -> Array:
+    """An Arrow column as labels: text, numbers, or objects where values are missing."""
+    kind = str(column.type)
+    if "string" in kind:
+        values = column.to_pylist()
+        return np.array(values, dtype=object if None in values else str)
+    if (
+        kind.startswith(("int", "uint", "float", "double", "half", "bool"))
+        and not column.null_count
+    ):
+        return column.to_numpy()
+    return np.array(column.to_pylist(), dtype=object)
+
+
+def names_of_rows(column: Any, name: str, path: Path) -> Array:
+    names = values_of(column).astype(str)
+    if name and "string" in str(column.type) and len(set(names.tolist())) < len(names):
+        numbers_of(column, name, path)  # refuses it: text that tells rows apart does not repeat
+    return names
+
+
+def _offending(column: Any) -> str:
+    kind = str(column.type)
+    if "string" not in kind:
+        return f"values of type {kind.split('<')[0]}"
+    for row, value in enumerate(column.to_pylist(), start=1):
+        try:
+            float("nan" if value is None else value)
+        except ValueError:
+            return f"text ({value!r} in row {row})"
+    return "numbers written as text"
+
+
+class arrow_problems:
+    """Errors of the library, as one sentence."""
+
+    def __init__(self, path: Path, kind: str) -> None:
+        self._path, self._kind = path, kind
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
+        if error is not None and kind.__module__.startswith("pyarrow"):
+            if self._path.stat().st_size == 0:
+                raise FileProblem(f"{self._path} is empty.") from None
+            first = str(error).splitlines()[0].rstrip(".")
+            raise FileProblem(f"{self._path} cannot be read as {self._kind} ({first}).") from None
+
+
+def as_arrow(table: Table) -> Any:
+    """An Arrow table: names of rows, features, target."""
+    pyarrow = needed("pyarrow", "data")
+    X = dense_block(table.X)
+    columns = {}
+    if table.row_names is not None:
+        columns[""] = pyarrow.array(table.row_names.tolist(), pyarrow.string())
+    for j in range(X.shape[1]):
+        columns[table.name(j)] = pyarrow.array(X[:, j])
+    n_features = len(columns)
+    if table.y is not None:
+        for name, values in target_columns(table):
+            columns[name] = pyarrow.array(values.tolist() if values.dtype.kind in "OU" else values)
+    if len(columns) < n_features or n_features < X.shape[1]:
+        raise FileProblem("features and target have a name in common; rename one of them.")
+    return pyarrow.table(columns)
+
+
+def target_columns(table: Table) -> list[tuple[str, Array]]:
+    name = table.target_name or "target"
+    assert table.y is not None
+    if table.y.ndim == 1:
+        return [(name, table.y)]
+    return [(f"{name}_{i}", values) for i, values in enumerate(table.y.T)]
+
+
+def dense_block(X: Any) -> Array:
+    if isinstance(X, np.ndarray):
+        return X
+    if X.shape[0] * X.shape[1] > MOST_CELLS:
+        raise FileProblem(
+            f"{X.shape[0]:,} x {X.shape[1]:,} sparse values are too many for a format of dense "
+            "columns; write .npz, .svm, .mtx or .h5 instead."
+        )
+    return X.toarray()
+
+
+def write_parquet(table: Table, path: Path, compression: str) -> None:
+    needed("pyarrow.parquet", "data").write_table(as_arrow(table), path)
+
+
+def write_arrow(table: Table, path: Path, compression: str) -> None:
+    arrow = as_arrow(table)
+    ipc = needed("pyarrow.ipc", "data")
+    with ipc.new_file(str(path), arrow.schema) as file:
+        file.write_table(arrow)

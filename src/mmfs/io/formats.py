@@ -1,0 +1,236 @@
+"""One door to files of every kind: `read_table` and `write_table`."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mmfs.io import arrays, arrow, hdf, text
+from mmfs.io.outputs import Outputs
+from mmfs.io.streams import FileProblem, Progress, open_stream, split_compression
+from mmfs.io.svmlight import read_svmlight, write_svmlight
+from mmfs.io.table import Table, Wanted
+
+Array = np.ndarray
+Reader = Callable[[Path, Wanted, Progress | None], Table]
+Writer = Callable[[Table, Path, str], None]
+
+
+class Format(NamedTuple):
+    extensions: tuple[str, ...]
+    read: Reader
+    write: Writer
+    compressed: bool = False  # whether it may be
+    named: bool = False  # whether features and target have names in it
+    filters: bool = False  # whether reading leaves out what is not wanted
+
+
+def _read_svm(path: Path, wanted: Wanted, progress: Progress | None) -> Table:
+    X, y, groups, first = read_svmlight(path, progress=progress)
+    return Table(X, y, groups=groups, numbered_from=first)
+
+
+def _write_separated(separator: str) -> Writer:
+    return lambda table, path, compression: text.write_text(table, path, separator, compression)
+
+
+FORMATS = {
+    "csv": Format((".csv",), text.read_text, _write_separated(","), True, True, True),
+    "tsv": Format(
+        (".tsv", ".tab", ".txt"), text.read_text, _write_separated("\t"), True, True, True
+    ),
+    "parquet": Format(
+        (".parquet", ".pq"), arrow.read_parquet, arrow.write_parquet, False, True, True
+    ),
+    "arrow": Format(
+        (".arrow", ".feather", ".ipc"), arrow.read_arrow, arrow.write_arrow, False, True, True
+    ),
+    "svmlight": Format((".svm", ".svmlight", ".libsvm"), _read_svm, write_svmlight, True),
+    "npy": Format((".npy",), arrays.read_npy, arrays.write_npy),
+    "npz": Format((".npz",), arrays.read_npz, arrays.write_npz, False, True),
+    "mtx": Format((".mtx",), arrays.read_mtx, arrays.write_mtx, True),
+    "hdf5": Format((".h5", ".hdf5"), hdf.read_hdf, hdf.write_hdf, False, True),
+    "h5ad": Format((".h5ad",), hdf.read_h5ad, hdf.write_h5ad, False, True),
+}
+
+
+def format_of(path: Path, name: str | None = None) -> Format:
+    """By its name if given, else by the extension of the file."""
+    extension, compression = split_compression(path)
+    if name is not None:
+        if name not in FORMATS:
+            raise FileProblem(f"there is no format {name!r}; formats are {', '.join(FORMATS)}.")
+        found = FORMATS[name]
+    else:
+        known = [one for one in FORMATS.values() if extension in one.extensions]
+        if not known:
+            raise FileProblem(
+                f"the name of {path} does not tell its format; formats are {', '.join(FORMATS)}."
+            )
+        found = known[0]
+    if compression and not found.compressed:
+        raise FileProblem(f"{path} cannot be compressed as a whole; leave out {compression}.")
+    return found
+
+
+def read_table(
+    path: Any,
+    *,
+    target: str | None = None,
+    names: Any = None,
+    include: Sequence[str] = (),
+    exclude: Sequence[str] = (),
+    transpose: bool = False,
+    format: str | None = None,
+    progress: Progress | None = None,
+) -> Table:
+    """Read a file of data.
+
+    Parameters
+    ----------
+    path : str or Path
+        CSV or TSV, Parquet, Arrow, svmlight, .npy, .npz (dense or SciPy's sparse), Matrix Market,
+        HDF5 or .h5ad; text formats also compressed (.gz, .xz, .bz2, .zst).
+    target : str or None, default=None
+        A column of the file (of obs in .h5ad; a line with `transpose`; a part of .npz and .h5,
+        where "y" is taken by itself), or another file: a line per instance, .npy, or any table
+        with the column after a colon, as in "clinic.csv:diagnosis". If both files name their
+        rows, these are matched. svmlight files have their own.
+    names : str, Path or None, default=None
+        A file with the name of a feature in each line, or of another kind, as for `target`.
+    include, exclude : sequence of str, default=()
+        Names or patterns (`gene_*`) of features to read, or not to. All others are not even read
+        where the format allows.
+    transpose : bool, default=False
+        Whether rows are features and columns instances.
+    format : str or None, default=None
+        "csv", "tsv", "parquet", "arrow", "svmlight", "npy", "npz", "mtx", "hdf5" or "h5ad", if the
+        name of the file does not tell.
+    progress : callable, default=None
+        Told what goes on, how much of it is done, and how much there is.
+
+    Returns
+    -------
+    Table
+        With X, y, feature_names, row_names.
+    """
+    path = Path(path)
+    kind = format_of(path, format)
+    wanted = Wanted(target, tuple(include), tuple(exclude))
+    elsewhere = target is not None and _is_elsewhere(target, kind)
+    inside = wanted._replace(target=None) if elsewhere else wanted
+    if transpose and kind.read is text.read_text:
+        table = text.read_transposed(path, inside, progress)
+    else:
+        table = kind.read(path, inside, progress)
+        if transpose:
+            table = _transposed(table)
+    if names is not None:
+        table = replace(table, feature_names=_vector(names, table.X.shape[1], None, "column"))
+    if not kind.filters or names is not None:
+        table = _chosen(table, wanted)
+    if elsewhere:
+        assert target is not None
+        y = _vector(target, table.X.shape[0], table.row_names, "row")
+        table = replace(table, y=y, target_name=_name_of(target))
+    if 0 in table.X.shape:
+        raise FileProblem(f"{path} has {table.X.shape[0]} rows and {table.X.shape[1]} columns.")
+    return table
+
+
+def write_table(
+    table: Table, path: Any, *, format: str | None = None, force: bool = False
+) -> list[str]:
+    """Write a table; returns what of it the format could not hold, in words.
+
+    The file appears whole or not at all, and replaces another only if `force` is true.
+    """
+    with Outputs(force) as outputs:
+        return stage_table(table, Path(path), outputs, format)
+
+
+def stage_table(table: Table, path: Path, outputs: Outputs, format: str | None = None) -> list[str]:
+    kind = format_of(path, format)
+    kind.write(table, outputs.stage(path), split_compression(path)[1])
+    lost = []
+    if kind in (FORMATS["npy"], FORMATS["mtx"]) and table.y is not None:
+        lost.append("the target")
+    if not kind.named and table.feature_names is not None:
+        lost.append("the names of the features")
+    return lost
+
+
+def _chosen(table: Table, wanted: Wanted) -> Table:
+    if not wanted.filters:
+        return table
+    keep = wanted.mask([table.name(j) for j in range(table.X.shape[1])])
+    return table.take(np.flatnonzero(keep))
+
+
+def _transposed(table: Table) -> Table:
+    if table.y is not None and len(table.y) != table.X.shape[1]:
+        raise FileProblem(
+            f"transposed, X has {table.X.shape[1]:,} rows, but the target in the file has "
+            f"{len(table.y):,}."
+        )
+    return replace(table, X=table.X.T, feature_names=table.row_names, row_names=table.feature_names)
+
+
+def _is_elsewhere(target: str, kind: Format) -> bool:
+    """Whether the target is in another file rather than in this one."""
+    return _split(target)[0].is_file() or not kind.named
+
+
+def _split(where: Any) -> tuple[Path, str | None]:
+    """A file, and what of it is meant, if that is said after a colon."""
+    path = Path(where)
+    if path.exists() or ":" not in str(where):
+        return path, None
+    file, _, part = str(where).rpartition(":")
+    return Path(file), part
+
+
+def _name_of(target: str) -> str:
+    path, part = _split(target)
+    return part or path.name.split(".")[0]
+
+
+def _vector(where: Any, n: int, ids: Array | None, what: str) -> Array:
+    """Values for the rows or columns from a file."""
+    path, part = _split(where)
+    extension, _ = split_compression(path)
+    if extension == ".npy":
+        values, rows = np.load(path, allow_pickle=False), None
+    elif part is None and extension in (".csv", ".tsv", ".tab", ".txt", ""):
+        values, rows = _lines(path, n), None
+    else:
+        table = read_table(path, target=part)
+        if table.y is None:
+            raise FileProblem(f"{path} has several columns; say which, as in {path}:NAME.")
+        values, rows = table.y, table.row_names
+    if ids is not None and rows is not None and not np.array_equal(ids, rows):
+        values = _matched(values, rows, ids, path)
+    if len(values) != n:
+        raise FileProblem(f"{path} has {len(values):,} values for {n:,} {what}s.")
+    return values
+
+
+def _lines(path: Path, n: int) -> Array:
+    with open_stream(path) as stream:
+        lines = [line.rstrip() for line in stream.file.read().decode("utf-8-sig").splitlines()]
+    if len(lines) == n + 1:
+        lines = lines[1:]  # a heading
+    if lines and any(separator in lines[0] for separator in text.SEPARATORS):
+        raise FileProblem(f"{path} has several columns; say which, as in {path}:NAME.")
+    return text.as_numbers(np.array(lines, dtype=str))
+
+
+def _matched(values: Array, rows: Array, ids: Array, path: Path) -> Array:
+    where = {row: i for i, row in enumerate(rows.tolist())}
+    missing = [name for name in ids.tolist() if name not in where]
+    if missing or len(where) < len(rows):
+        which = f"has no row {missing[0]!r}" if missing else "names some rows twice"
+        raise FileProblem(f"{path} {which}; rows are matched by name.")
+    return values[[where[name] for name in ids.tolist()]]

@@ -1,0 +1,108 @@
+"""HDF5 files with X, y and names in them, and AnnData's .h5ad."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from mmfs.io.arrays import matrix, only_matrix, plain, with_parts
+from mmfs.io.streams import FileProblem, Progress, file_problems, needed
+from mmfs.io.table import Table, Wanted, position
+
+
+def read_hdf(path: Path, wanted: Wanted, progress: Progress | None) -> Table:
+    with _opened(path) as file:
+        names = list(file)
+
+        def n_dimensions(name: str) -> int:
+            return 2 if _is_sparse(file[name]) else getattr(file[name], "ndim", 0)
+
+        X = file[only_matrix(names, n_dimensions, path)]
+        if _is_sparse(X):
+            kind = {"csc": sp.csc_array, "csr": sp.csr_array}[str(X.attrs["format"])]
+            parts = (X["data"][()], X["indices"][()], X["indptr"][()])
+            loaded = kind(parts, shape=tuple(X.attrs["shape"]))
+        else:
+            loaded = X[()]
+        return with_parts(matrix(loaded, path), names, lambda name: file[name][()], wanted, path)
+
+
+def read_h5ad(path: Path, wanted: Wanted, progress: Progress | None) -> Table:
+    """X, names of var and obs, and a column of obs as the target."""
+    read_elem = needed("anndata.io", "anndata").read_elem
+    with _opened(path) as file:
+        if not {"X", "obs", "var"} <= set(file):
+            raise FileProblem(f"{path} is not an AnnData file: it lacks X, obs or var.")
+        obs, var = read_elem(file["obs"]), read_elem(file["var"])
+        y = None
+        if wanted.target is not None:
+            position(wanted.target, list(obs.columns), "column of obs called")
+            y = np.asarray(obs[wanted.target])
+        X = matrix(read_elem(file["X"]), path)
+    names, rows = (np.asarray(frame.index, dtype=str) for frame in (var, obs))
+    return Table(X, y, names, rows, wanted.target)
+
+
+def write_hdf(table: Table, path: Path, compression: str) -> None:
+    h5py = needed("h5py", "data")
+    with h5py.File(path, "w") as file:
+        if isinstance(table.X, np.ndarray):
+            file["X"] = table.X
+        else:
+            group = file.create_group("X")
+            group.attrs["format"], group.attrs["shape"] = table.X.format, table.X.shape
+            for name in ("data", "indices", "indptr"):
+                group[name] = getattr(table.X, name)
+        parts = {"y": table.y, "feature_names": table.feature_names, "row_names": table.row_names}
+        for name, part in parts.items():
+            part = plain(part)
+            if part is not None:
+                text = h5py.string_dtype() if part.dtype.kind == "U" else part.dtype
+                file.create_dataset(name, data=part.astype(text), dtype=text)
+
+
+def write_h5ad(table: Table, path: Path, compression: str) -> None:
+    anndata = needed("anndata", "anndata")
+    import pandas
+
+    n_rows, n_columns = table.X.shape
+    rows = table.row_names if table.row_names is not None else np.arange(n_rows).astype(str)
+    names = [table.name(j) for j in range(n_columns)]
+    obs = pandas.DataFrame(index=rows)
+    if table.y is not None:
+        obs[table.target_name or "target"] = plain(table.y)
+    X = table.X if isinstance(table.X, np.ndarray) else _as_matrix(table.X)
+    anndata.AnnData(X, obs=obs, var=pandas.DataFrame(index=names)).write_h5ad(path)
+
+
+def _as_matrix(X: Any) -> Any:
+    return sp.csc_matrix(X) if X.format == "csc" else sp.csr_matrix(X)
+
+
+def _is_sparse(item: Any) -> bool:
+    return hasattr(item, "keys") and {"data", "indices", "indptr"} <= set(item.keys())
+
+
+class _opened:
+    """An HDF5 file, with errors as one sentence."""
+
+    def __init__(self, path: Path) -> None:
+        self._path, self._h5py = path, needed("h5py", "data")
+
+    def __enter__(self) -> Any:
+        with file_problems(self._path):
+            if self._path.stat().st_size == 0:
+                raise FileProblem(f"{self._path} is empty.")
+            try:
+                self._file = self._h5py.File(self._path, "r")
+            except OSError as error:
+                if isinstance(error, FileNotFoundError | PermissionError | IsADirectoryError):
+                    raise
+                raise FileProblem(f"{self._path} is damaged or not an HDF5 file.") from None
+        return self._file
+
+    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
+        self._file.close()
+        if isinstance(error, OSError | KeyError) and not isinstance(error, FileProblem):
+            raise FileProblem(f"{self._path} is damaged ({error}).") from None

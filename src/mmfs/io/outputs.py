@@ -1,0 +1,90 @@
+"""Files that appear whole or not at all."""
+
+import bz2
+import gzip
+import lzma
+import os
+import tempfile
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from mmfs.io.streams import FileProblem, needed
+
+
+class Outputs:
+    """Files being written under temporary names; at the end of a `with` they get their own.
+
+    If anything goes wrong before, none of them does, and the temporary ones are removed.
+    """
+
+    def __init__(self, force: bool = False) -> None:
+        self._force = force
+        self._staged: dict[Path, Path] = {}
+
+    def check(self, path: Path) -> None:
+        """Refuse a path that cannot be written to, before any work is done for it."""
+        if not path.parent.is_dir():
+            raise FileProblem(f"there is no folder {path.parent} to write {path.name} into.")
+        if path.is_dir():
+            raise FileProblem(f"{path} is a folder; name a file to write.")
+        if path.exists() and not self._force:
+            raise FileProblem(f"{path} exists; pass force (--force) to replace it.")
+
+    def stage(self, path: Path) -> Path:
+        """A temporary file in the same folder, to be written instead of `path`."""
+        self.check(path)
+        if path in self._staged:
+            raise FileProblem(f"{path} is asked for twice; give each output its own name.")
+        try:
+            handle, name = tempfile.mkstemp(
+                prefix=f".{path.name}.", suffix=".part", dir=path.parent
+            )
+        except OSError as error:
+            raise FileProblem(f"{path} cannot be written ({error.strerror}).") from None
+        os.close(handle)
+        self._staged[path] = Path(name)
+        return Path(name)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        try:
+            if error is None:
+                self._rename()
+        finally:
+            for temporary in self._staged.values():
+                temporary.unlink(missing_ok=True)
+        if isinstance(error, OSError) and self._staged and error.errno is not None:
+            names = ", ".join(str(path) for path in self._staged)
+            raise FileProblem(f"{names} cannot be written ({error.strerror}).") from error
+
+    def _rename(self) -> None:
+        for path in self._staged:
+            self.check(path)  # it may have come into being meanwhile
+        mask = os.umask(0)
+        os.umask(mask)
+        for path, temporary in self._staged.items():
+            temporary.chmod(0o666 & ~mask)
+            with temporary.open("rb") as file:
+                os.fsync(file.fileno())
+            temporary.replace(path)
+
+
+def open_output(path: Path, compression: str) -> Any:
+    """A binary file to write to, through a compressor if there is one."""
+    if compression == ".gz":
+        return gzip.GzipFile(path, "wb", mtime=0)
+    if compression == ".xz":
+        return lzma.open(path, "wb")
+    if compression == ".bz2":
+        return bz2.open(path, "wb")
+    if compression == ".zst":
+        return needed("pyarrow", "data").CompressedOutputStream(str(path), "zstd")
+    return path.open("wb")

@@ -1,0 +1,118 @@
+"""Data as read from a file: a matrix, a target, and the names of things."""
+
+import difflib
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mmfs.io.streams import FileProblem
+
+Array = np.ndarray
+
+
+@dataclass(frozen=True)
+class Table:
+    """Instances as rows, features as columns.
+
+    Attributes
+    ----------
+    X : ndarray, csr_array or csc_array
+        The features.
+    y : ndarray or None
+        The target.
+    feature_names, row_names : ndarray of str, or None
+        Names of columns and rows, if the file has any.
+    target_name : str or None
+        What the target is called there.
+    groups : ndarray or None
+        Group of each row (the qid of svmlight files).
+    numbered_from : int
+        Number of the first column, where columns have numbers for names.
+    """
+
+    X: Any
+    y: Array | None = None
+    feature_names: Array | None = None
+    row_names: Array | None = None
+    target_name: str | None = None
+    groups: Array | None = None
+    numbered_from: int = 0
+
+    @property
+    def data(self) -> Any:
+        """X for selectors: a DataFrame, without a copy, where columns are dense and named."""
+        if self.feature_names is None or not isinstance(self.X, np.ndarray):
+            return self.X
+        import pandas
+
+        return pandas.DataFrame(self.X, columns=self.feature_names, copy=False)
+
+    def name(self, column: int) -> str:
+        """What a column is called; its number, if it has no name."""
+        if self.feature_names is None:
+            return str(column + self.numbered_from)
+        return str(self.feature_names[column])
+
+    def column(self, name: str) -> int:
+        """The column called so."""
+        if self.feature_names is None:
+            column = int(name) - self.numbered_from if name.isdecimal() else -1
+            if not 0 <= column < self.X.shape[1]:
+                last = self.X.shape[1] - 1 + self.numbered_from
+                raise FileProblem(
+                    f"there is no feature {name!r}; features have no names here, but numbers from "
+                    f"{self.numbered_from} to {last:,}."
+                )
+            return column
+        return position(name, self.feature_names, "feature")
+
+    def take(self, columns: Any) -> "Table":
+        """A table of some of the columns."""
+        names = np.array([self.name(j) for j in columns])
+        return replace(self, X=self.X[:, columns], feature_names=names)
+
+
+class Wanted(NamedTuple):
+    """Which parts of a file are wanted."""
+
+    target: str | None = None
+    include: Sequence[str] = ()
+    exclude: Sequence[str] = ()
+
+    @property
+    def filters(self) -> bool:
+        return bool(self.include or self.exclude)
+
+    def mask(self, names: Sequence[str]) -> Array:
+        """Which of the columns called so are to be features."""
+        keep = self._matching(names, self.include) if self.include else np.full(len(names), True)
+        if self.exclude:
+            keep &= ~self._matching(names, self.exclude)
+        if not keep.any():
+            raise FileProblem("no column is left to select from; check what you include, exclude.")
+        return keep
+
+    def _matching(self, names: Sequence[str], patterns: Sequence[str]) -> Array:
+        found = np.zeros(len(names), dtype=bool)
+        for pattern in patterns:
+            here = np.array([name == pattern or fnmatchcase(name, pattern) for name in names])
+            if not here.any():
+                raise FileProblem(f"no column is called {pattern!r}{_nearest(pattern, names)}")
+            found |= here
+        return found
+
+
+def position(name: str, names: Sequence[str] | Array, what: str) -> int:
+    """Where a name is among others, or one sentence with the nearest."""
+    where = np.flatnonzero(np.asarray(names) == name)
+    if len(where) == 0:
+        raise FileProblem(f"there is no {what} {name!r}{_nearest(name, names)}")
+    return int(where[0])
+
+
+def _nearest(name: str, names: Any) -> str:
+    near = difflib.get_close_matches(name, [str(n) for n in names[:100_000]], n=1)
+    return f"; did you mean {near[0]!r}?" if near else "."

@@ -1,0 +1,163 @@
+"""CSV and TSV files."""
+
+import csv
+from collections import Counter
+from itertools import compress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mmfs.io.arrow import (
+    arrow_problems,
+    as_arrow,
+    choose_columns,
+    common_type,
+    names_of_rows,
+    numbers_of,
+    values_of,
+)
+from mmfs.io.outputs import open_output
+from mmfs.io.streams import FileProblem, Progress, needed, open_stream
+from mmfs.io.table import Table, Wanted, position
+
+Array = np.ndarray
+
+BLOCK = 1 << 26  # bytes; a line must fit into one
+SEPARATORS = ",;\t"
+
+
+def read_text(path: Path, wanted: Wanted, progress: Progress | None) -> Table:
+    """Instances as lines, under a line of names."""
+    header, separator = _header(path)
+    names = _distinct(header)
+    target, rows = choose_columns(path, names, wanted, "")
+    rest = [name for name in names if name not in (target, rows)]
+    read = set(compress(rest, wanted.mask(rest))) | {target, rows}
+    table = _parsed(path, names, [name for name in names if name in read], separator, progress)
+    if rows is None and table.num_rows:
+        _, rows = choose_columns(path, names, wanted, str(table.schema.field(0).type))
+    if table.num_rows == 0:
+        raise FileProblem(f"{path} has a line of names, but no others.")
+    features = [name for name in table.column_names if name not in (target, rows)]
+    kind = common_type(table.schema.field(name).type for name in features)
+    X = np.empty((table.num_rows, len(features)), dtype=kind, order="F")
+    for j, name in enumerate(features):
+        X[:, j] = numbers_of(table.column(name), name, path)
+    y = None if target is None else values_of(table.column(target))
+    row_names = None if rows is None else names_of_rows(table.column(rows), rows, path)
+    return Table(X, y, np.array(features, dtype=str), row_names, target)
+
+
+def read_transposed(path: Path, wanted: Wanted, progress: Progress | None) -> Table:
+    """Features as lines that start with their names; the target may be one of these lines."""
+    pyarrow = needed("pyarrow", "data")
+    header, separator = _header(path)
+    names = _distinct(header)
+    table = _parsed(path, names, names, separator, progress, pyarrow.string())
+    features = values_of(table.column(0)).astype(str)
+    keep, y = np.full(len(features), True), None
+    if wanted.target is not None:
+        keep[position(wanted.target, features, "row")] = False
+        y = np.array([table.column(i)[int(np.argmin(keep))].as_py() for i in range(1, len(names))])
+    keep[keep] = wanted.mask(features[keep].tolist())
+    X = np.empty((len(names) - 1, keep.sum()))
+    mask = pyarrow.array(keep)
+    for i, name in enumerate(names[1:]):
+        X[i] = _floats(table.column(i + 1).filter(mask), features[keep], name, path)
+    return Table(
+        X, None if y is None else as_numbers(y), features[keep], np.array(names[1:]), wanted.target
+    )
+
+
+def write_text(table: Table, path: Path, separator: str, compression: str) -> None:
+    arrow_csv = needed("pyarrow.csv", "data")
+    options = arrow_csv.WriteOptions(delimiter=separator)
+    with open_output(path, compression) as file:
+        arrow_csv.write_csv(as_arrow(table), file, options)
+
+
+def _header(path: Path) -> tuple[list[str], str]:
+    """The names in the first line, and what separates them."""
+    with open_stream(path) as stream:
+        line = stream.file.readline()
+    if not line.strip():
+        raise FileProblem(f"{path} is empty.")
+    try:
+        text = line.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise FileProblem(f"{path} is not UTF-8 text; convert it, or tell its format.") from None
+    separator = max(SEPARATORS, key=text.count)
+    names = [name.strip() for name in next(csv.reader([text], delimiter=separator))]
+    if len(names) == 1:
+        raise FileProblem(f"{path} has one column only; columns are told apart by , ; or a tab.")
+    if all(_is_number(name) for name in names) and not all(name.isdecimal() for name in names):
+        raise FileProblem(
+            f"{path} starts with numbers; add a first line with the names of the columns."
+        )
+    return names, separator
+
+
+def _distinct(names: list[str]) -> list[str]:
+    """Names that repeat get a number: a, a.1, a.2."""
+    counts: Counter[str] = Counter()
+    taken, distinct = set(names), []
+    for name in names:
+        new = name
+        while counts[name] and new in taken:
+            new = f"{name}.{counts[name]}"
+            counts[name] += new in taken
+        counts[name] += 1
+        taken.add(new)
+        distinct.append(new)
+    return distinct
+
+
+def _parsed(
+    path: Path,
+    names: list[str],
+    read: list[str],
+    separator: str,
+    progress: Progress | None,
+    kind: Any = None,
+) -> Any:
+    """An Arrow table of the columns to read, all of one kind if that is given."""
+    arrow_csv = needed("pyarrow.csv", "data")
+    types = dict.fromkeys(read, kind) if kind else None
+    with open_stream(path, progress) as stream, arrow_problems(path, "CSV"):
+        return arrow_csv.read_csv(
+            stream.file,
+            arrow_csv.ReadOptions(column_names=names, skip_rows=1, block_size=BLOCK),
+            arrow_csv.ParseOptions(delimiter=separator),
+            arrow_csv.ConvertOptions(include_columns=read, column_types=types),
+        )
+
+
+def _floats(column: Any, features: Array, name: str, path: Path) -> Array:
+    try:
+        return column.cast("float64").to_numpy()
+    except needed("pyarrow", "data").ArrowInvalid:
+        pass
+    for feature, value in zip(features, column.to_pylist(), strict=True):
+        if value is not None and not _is_number(value):
+            raise FileProblem(
+                f"{path}: {value!r} in row {feature!r}, column {name!r} is not a number; encode "
+                "it as one, or exclude that row."
+            )
+    raise FileProblem(f"{path}: column {name!r} does not hold numbers.")
+
+
+def as_numbers(y: Array) -> Array:
+    """Numbers that were read as text, as numbers."""
+    if not all(value is not None and _is_number(value) for value in y.tolist()):
+        return y
+    values = y.astype(float)
+    return values.astype(int) if (values == np.rint(values)).all() else values
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
