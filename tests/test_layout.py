@@ -19,6 +19,8 @@ ROOMS = [
     ["explain"],
     ["selector", "comparators"],
     ["choosing"],
+    ["comparing"],
+    ["plots"],
     ["datasets"],
     ["io"],
     ["demo"],

@@ -2,6 +2,14 @@
 
 from mmfs.choosing import MMFSCV, MMFSIC, KnockoffSelector, StabilitySelector, mmfs_path
 from mmfs.comparators import FCBF, FGM, GDM, MRMR, QPFS, SVMRFE, MaxRel
+from mmfs.comparing import Comparison, compare
+from mmfs.plots import (
+    ComparisonDisplay,
+    PathDisplay,
+    ScoresDisplay,
+    SelectionDisplay,
+    SimilarityDisplay,
+)
 from mmfs.selector import MMFS
 
 __version__ = "0.1.0"
@@ -16,9 +24,16 @@ __all__ = [
     "MRMR",
     "QPFS",
     "SVMRFE",
+    "Comparison",
+    "ComparisonDisplay",
     "KnockoffSelector",
     "MaxRel",
+    "PathDisplay",
+    "ScoresDisplay",
+    "SelectionDisplay",
+    "SimilarityDisplay",
     "StabilitySelector",
     "__version__",
+    "compare",
     "mmfs_path",
 ]

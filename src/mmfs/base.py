@@ -69,7 +69,7 @@ class Selector(SelectorMixin, BaseEstimator):
 
     _rules: ClassVar[dict[str, Rule]]  # of its parameters
     n_jobs: int | None
-    verbose: int
+    verbose: Any
     indices_: Array
     n_features_in_: int
 
@@ -109,8 +109,10 @@ class Selector(SelectorMixin, BaseEstimator):
         check_finite(data.columns, getattr(self, "feature_names_in_", None))
         return data
 
-    def _say(self, text: str) -> None:
-        if self.verbose:
+    def _say(self, text: str, done: float | None = None, total: float | None = None) -> None:
+        if callable(self.verbose):
+            self.verbose(text, done, total)
+        elif self.verbose:
             print(f"mmfs: {text}", file=sys.stderr)
 
     def _get_support_mask(self) -> Array:

@@ -34,7 +34,7 @@ COLUMNS = [
 ]  # fmt: skip
 
 
-def explain(selector: Any, X: Any, features: Any, n_dropped: int) -> Any:
+def explain(selector: Any, X: Any, features: Any, n_dropped: int, names: Any = None) -> Any:
     """A DataFrame with a row for every feature asked; `selector` is a fitted MMFS."""
     check_is_fitted(selector)
     if isinstance(X, str):
@@ -42,11 +42,15 @@ def explain(selector: Any, X: Any, features: Any, n_dropped: int) -> Any:
     if not is_int(n_dropped) or n_dropped < 0:
         raise ValueError(f"n_dropped must be a whole number >= 0, got {n_dropped!r}.")
     pandas = _pandas()
-    names = getattr(selector, "feature_names_in_", None)
+    if names is None:
+        names = getattr(selector, "feature_names_in_", None)
+    elif not callable(names) and len(names) != selector.n_features_in_:
+        raise ValueError(f"there are {len(names)} names for {selector.n_features_in_:,} columns.")
     if features is None:
         asked = np.concatenate([selector.indices_, selector._runners_up[:n_dropped]])
     else:
-        asked = _columns_asked(features, names, selector.n_features_in_)
+        known_names = None if callable(names) else names
+        asked = _columns_asked(features, known_names, selector.n_features_in_)
 
     support, alpha = selector._weights
     J = np.union1d(asked, support)
@@ -58,6 +62,8 @@ def explain(selector: Any, X: Any, features: Any, n_dropped: int) -> Any:
         _check_same_data(Q @ alpha, selector.redundancy_[asked])
 
     def name(j: int) -> Any:
+        if callable(names):
+            return names(int(j))
         return int(j) if names is None else names[j]
 
     ranks = {j: rank for rank, j in enumerate(selector.indices_.tolist(), start=1)}
@@ -102,6 +108,14 @@ def _sentence(row: dict, twin: list, tau: float, b: float) -> str:
     if tau * row["relevance"] > b and causes:
         return "redundant with " + ", ".join(f"{name} ({term:.2g})" for name, term in causes)
     return f"too little relevance: {row['relevance']:.2f}, where {b / tau:.2f} is needed"
+
+
+def similarities(selector: Any, X: Any, J: Array) -> Array:
+    """Between columns J of the data of the fit, under the selector's kernel: 1 for equal ones."""
+    known = _some_columns(selector, X, J)
+    taken = known.similarity.take(np.arange(len(J)))
+    size = np.sqrt(np.where(known.usable, known.own, 1.0))
+    return known.similarity.gram(taken, taken) / np.outer(size, size)
 
 
 class Known(NamedTuple):

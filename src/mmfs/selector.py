@@ -107,8 +107,8 @@ class MMFS(Selector):
         Order of coordinate updates, and noise of the nearest-neighbour estimate.
     n_jobs : int or None, default=None
         Threads for passes over dense data and compressed columns. Results do not depend on it.
-    verbose : int, default=0
-        1 reports progress on stderr.
+    verbose : int or callable, default=0
+        1 reports progress on stderr; a function is told (text, done, total) instead.
 
     Attributes
     ----------
@@ -192,7 +192,7 @@ class MMFS(Selector):
         keep_scores: bool | str = "auto",
         random_state: Any = 0,
         n_jobs: int | None = None,
-        verbose: int = 0,
+        verbose: Any = 0,
     ) -> None:
         self.n_features_to_select = n_features_to_select
         self.gamma = gamma
@@ -289,7 +289,9 @@ class MMFS(Selector):
         self.n_constant_ = len(r) - int(posed.usable.sum())
         self.n_duplicate_ = int(posed.repeated.sum())
 
-    def explain(self, X: Any, features: Any = None, *, n_dropped: int = 10) -> Any:
+    def explain(
+        self, X: Any, features: Any = None, *, n_dropped: int = 10, names: Any = None
+    ) -> Any:
         """Why features were kept or dropped.
 
         Parameters
@@ -301,6 +303,9 @@ class MMFS(Selector):
             selected features and the most relevant dropped ones.
         n_dropped : int, default=10
             How many dropped ones that is.
+        names : array or callable, default=None
+            Names of all columns, or a function from column number to name, where X has none
+            (sparse data).
 
         Returns
         -------
@@ -310,7 +315,7 @@ class MMFS(Selector):
             (by how much each other support feature makes it redundant, the largest first) and
             `why` in words.
         """
-        return explain(self, X, features, n_dropped)
+        return explain(self, X, features, n_dropped, names)
 
     @property
     def alpha_(self) -> Array:
@@ -341,7 +346,9 @@ class MMFS(Selector):
         return self._scores[name]
 
     def _report(self, n_iter: int, n_columns: int, gap: float) -> None:
-        self._say(f"round {n_iter}, {n_columns} columns, relative gap {gap:.1e}")
+        wanted, reached = -np.log10(self.tol), -np.log10(max(gap, self.tol))
+        text = f"round {n_iter}, {n_columns} columns, relative gap {gap:.1e}"
+        self._say(text, max(reached, 0.0), max(wanted, 0.0))  # in decades
 
     def _constrained(self) -> bool:
         return self.formulation == "constrained"

@@ -51,7 +51,7 @@ def given_selector(owner: Any) -> MMFS:
     selector = MMFS() if owner.selector is None else clone(owner.selector)
     if owner.n_jobs is not None:
         selector.set_params(n_jobs=owner.n_jobs)
-    return selector.set_params(verbose=max(owner.verbose, selector.verbose))
+    return selector.set_params(verbose=owner.verbose or selector.verbose)
 
 
 def most_features(posed: Posed) -> int:
@@ -122,10 +122,12 @@ class Chooser(Selector):
                 "as they are by default."
             )
 
-    def explain(self, X: Any, features: Any = None, *, n_dropped: int = 10) -> Any:
+    def explain(
+        self, X: Any, features: Any = None, *, n_dropped: int = 10, names: Any = None
+    ) -> Any:
         """As `MMFS.explain`, for the selection that was chosen."""
         check_is_fitted(self)
-        return self.best_selector_.explain(X, features, n_dropped=n_dropped)
+        return self.best_selector_.explain(X, features, n_dropped=n_dropped, names=names)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -39,8 +39,8 @@ class MMFSIC(Chooser):
         its theta 0.5 and its formulation "squared_bias": no other is a least squares problem.
     n_jobs : int or None, default=None
         Threads for passes over the data.
-    verbose : int, default=0
-        1 reports progress on stderr.
+    verbose : int or callable, default=0
+        1 reports progress on stderr; a function is told (text, done, total) instead.
 
     Attributes
     ----------
@@ -78,7 +78,7 @@ class MMFSIC(Chooser):
         max_features: int | None = None,
         selector: MMFS | None = None,
         n_jobs: int | None = None,
-        verbose: int = 0,
+        verbose: Any = 0,
     ) -> None:
         self.criterion = criterion
         self.max_features = max_features

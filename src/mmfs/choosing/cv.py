@@ -4,7 +4,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import clone, is_classifier
+from sklearn.base import clone
 from sklearn.linear_model import Ridge
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import KFold, StratifiedKFold, check_cv
@@ -74,8 +74,8 @@ class MMFSCV(Chooser):
         Shuffles the folds.
     n_jobs : int or None, default=None
         Folds to work on at once. Results do not depend on it.
-    verbose : int, default=0
-        1 reports progress on stderr.
+    verbose : int or callable, default=0
+        1 reports progress on stderr; a function is told (text, done, total) instead.
 
     Attributes
     ----------
@@ -130,7 +130,7 @@ class MMFSCV(Chooser):
         selector: MMFS | None = None,
         random_state: Any = 0,
         n_jobs: int | None = None,
-        verbose: int = 0,
+        verbose: Any = 0,
     ) -> None:
         self.estimator = estimator
         self.n_features = n_features
@@ -164,11 +164,12 @@ class MMFSCV(Chooser):
         selector = given_selector(self)
         data = self._read(X, y, selector.task, selector.center)
         settle_task(selector.set_params(n_jobs=None, verbose=0), data.target)
-        labels = _for_estimators(data)
+        labels = for_estimators(data)
         estimator = default_estimator(data.target) if self.estimator is None else self.estimator
         scorer = check_scoring(estimator, scoring=self.scoring)
         candidates = self._candidates(data)
-        splits = list(self._splitter(labels, data.target, estimator).split(data.X, labels, groups))
+        folds = splitter(self.cv, data.target, self.random_state)
+        splits = list(folds.split(data.X, labels, groups))
         if not splits:
             raise ValueError("cv has no folds; a generator of them serves once, so pass a list.")
         tasks = [
@@ -178,7 +179,8 @@ class MMFSCV(Chooser):
         scores = np.empty((len(splits), len(candidates)))
         for fold, values in enumerate(in_parallel(self.n_jobs, scores_of_fold, tasks)):
             scores[fold] = values
-            self._say(f"fold {fold + 1} of {len(splits)}, best score {values.max():.4g}")
+            self._say(f"fold {fold + 1} of {len(splits)}, best score {values.max():.4g}",
+                      fold + 1, len(splits))  # fmt: skip
         chosen = self._pick(candidates, scores)
         if self.n_features is None and MOST == chosen.n_features_to_select < data.X.shape[1]:
             warn_caller(
@@ -203,17 +205,6 @@ class MMFSCV(Chooser):
             gammas = np.geomspace(1.0, 1e-3, gammas)
         values = ["auto"] if isinstance(gammas, str) else np.unique(gammas)[::-1].tolist()
         return [Candidate(int(n), gamma) for gamma in values for n in sorted(set(numbers))]
-
-    def _splitter(self, y: Array, target: Target, estimator: Any) -> Any:
-        if not is_int(self.cv):
-            return check_cv(self.cv, y, classifier=is_classifier(estimator))
-        if target.of_classes and np.bincount(target.labels).max() < self.cv:
-            raise ValueError(
-                f"no class of y has as many rows as there are folds, {self.cv}; lower cv or, if y "
-                "holds quantities, pass selector=MMFS(task='regression')."
-            )
-        kind = StratifiedKFold if target.of_classes else KFold
-        return kind(self.cv, shuffle=True, random_state=self.random_state)
 
     def _pick(self, candidates: list[Candidate], scores: Array) -> Candidate:
         """Note all results; return the candidate that the rule takes."""
@@ -245,7 +236,20 @@ class MMFSCV(Chooser):
         return candidates[self.best_index_]
 
 
-def _for_estimators(data: Data) -> Array:
+def splitter(cv: Any, target: Target, random_state: Any) -> Any:
+    """Folds of rows; a number stands for so many shuffled ones, with the classes in proportion."""
+    if not is_int(cv):
+        return check_cv(cv, target.labels, classifier=target.of_classes)
+    if target.of_classes and np.bincount(target.labels).max() < cv:
+        raise ValueError(
+            f"no class of y has as many rows as there are folds, {cv}; lower cv or, if y "
+            "holds quantities, pass selector=MMFS(task='regression')."
+        )
+    kind = StratifiedKFold if target.of_classes else KFold
+    return kind(cv, shuffle=True, random_state=random_state)
+
+
+def for_estimators(data: Data) -> Array:
     """y in a form that every scikit-learn estimator takes."""
     y = data.y[:, 0] if data.y.ndim == 2 and data.y.shape[1] == 1 else data.y
     if data.target.of_classes and y.dtype.kind in "fS":  # they would be read as quantities

@@ -56,8 +56,8 @@ class KnockoffSelector(Selector):
         Makes the knockoffs: another one, another selection.
     n_jobs : int or None, default=None
         Threads for passes over the data.
-    verbose : int, default=0
-        1 reports progress on stderr.
+    verbose : int or callable, default=0
+        1 reports progress on stderr; a function is told (text, done, total) instead.
 
     Attributes
     ----------
@@ -99,7 +99,7 @@ class KnockoffSelector(Selector):
         offset: int = 1,
         random_state: Any = 0,
         n_jobs: int | None = None,
-        verbose: int = 0,
+        verbose: Any = 0,
     ) -> None:
         self.fdr = fdr
         self.selector = selector

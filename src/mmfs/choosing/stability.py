@@ -82,8 +82,8 @@ class StabilitySelector(Selector):
         Chooses the halves.
     n_jobs : int or None, default=None
         Pairs to work on at once. Results do not depend on it.
-    verbose : int, default=0
-        1 reports progress on stderr.
+    verbose : int or callable, default=0
+        1 reports progress on stderr; a function is told (text, done, total) instead.
 
     Attributes
     ----------
@@ -144,7 +144,7 @@ class StabilitySelector(Selector):
         bound: str = "unimodal",
         random_state: Any = 0,
         n_jobs: int | None = None,
-        verbose: int = 0,
+        verbose: Any = 0,
     ) -> None:
         self.selector = selector
         self.n_features_per_half = n_features_per_half
@@ -237,7 +237,7 @@ class StabilitySelector(Selector):
         for pair, both in enumerate(in_parallel(self.n_jobs, _select_in_halves, tasks), 1):
             selections += both
             if pair % 10 == 0 or pair == self.n_pairs:
-                self._say(f"pair {pair} of {self.n_pairs}")
+                self._say(f"pair {pair} of {self.n_pairs}", pair, self.n_pairs)
         return selections
 
     def _ranked(self, selections: list[Array]) -> Array:

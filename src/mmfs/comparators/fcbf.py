@@ -38,8 +38,8 @@ class FCBF(Comparator):
         As in :class:`mmfs.MMFS`. A real target is cut into five states to be counted.
     n_jobs : int or None, default=None
         Threads for passes over dense data and compressed columns.
-    verbose : int, default=0
-        1 reports progress on stderr.
+    verbose : int or callable, default=0
+        1 reports progress on stderr; a function is told (text, done, total) instead.
 
     Attributes
     ----------
@@ -73,7 +73,7 @@ class FCBF(Comparator):
         discretize: str = "three_states",
         task: str = "auto",
         n_jobs: int | None = None,
-        verbose: int = 0,
+        verbose: Any = 0,
     ) -> None:
         self.n_features_to_select = n_features_to_select
         self.delta = delta

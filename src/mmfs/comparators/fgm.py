@@ -50,8 +50,8 @@ class FGM(Comparator):
         Whether columns are centred; sparse ones are, without being made dense.
     n_jobs : int or None, default=None
         Threads for passes over dense data and compressed columns.
-    verbose : int, default=0
-        1 reports progress on stderr.
+    verbose : int or callable, default=0
+        1 reports progress on stderr; a function is told (text, done, total) instead.
 
     Attributes
     ----------
@@ -95,7 +95,7 @@ class FGM(Comparator):
         max_rounds: int | None = None,
         center: bool = True,
         n_jobs: int | None = None,
-        verbose: int = 0,
+        verbose: Any = 0,
     ) -> None:
         self.n_features_to_select = n_features_to_select
         self.B = B
@@ -204,7 +204,7 @@ class GDM(FGM):
         max_rounds: int | None = None,
         center: bool = True,
         n_jobs: int | None = None,
-        verbose: int = 0,
+        verbose: Any = 0,
     ) -> None:
         super().__init__(
             n_features_to_select,

@@ -64,8 +64,8 @@ class QPFS(Comparator):
         Choice of columns for `nystrom`, and order of coordinate updates.
     n_jobs : int or None, default=None
         Threads for passes over dense data and compressed columns.
-    verbose : int, default=0
-        1 reports progress on stderr.
+    verbose : int or callable, default=0
+        1 reports progress on stderr; a function is told (text, done, total) instead.
 
     Attributes
     ----------
@@ -120,7 +120,7 @@ class QPFS(Comparator):
         tol: float = 1e-6,
         random_state: Any = 0,
         n_jobs: int | None = None,
-        verbose: int = 0,
+        verbose: Any = 0,
     ) -> None:
         self.n_features_to_select = n_features_to_select
         self.similarity = similarity

@@ -100,8 +100,8 @@ class MRMR(Comparator):
         As in :class:`mmfs.MMFS`. A real target is cut into five states to be counted.
     n_jobs : int or None, default=None
         Threads for passes over dense data and compressed columns.
-    verbose : int, default=0
-        1 reports progress on stderr.
+    verbose : int or callable, default=0
+        1 reports progress on stderr; a function is told (text, done, total) instead.
 
     Attributes
     ----------
@@ -131,7 +131,7 @@ class MRMR(Comparator):
         discretize: str = "three_states",
         task: str = "auto",
         n_jobs: int | None = None,
-        verbose: int = 0,
+        verbose: Any = 0,
     ) -> None:
         self.n_features_to_select = n_features_to_select
         self.criterion = criterion
@@ -156,7 +156,7 @@ class MRMR(Comparator):
             j = int(np.argmax(current >= best - 10.0**-DIGITS * abs(best)))
             candidates[j] = False
             taken.append(j)
-            self._say(f"{len(taken)} of {k} features")
+            self._say(f"{len(taken)} of {k} features", len(taken), k)
             if len(taken) == k:
                 break
             redundancy += redundancy_with(j)

@@ -39,8 +39,8 @@ class SVMRFE(Comparator):
         Order of liblinear's coordinate updates.
     n_jobs : int or None, default=None
         Threads for the first pass over dense data and compressed columns.
-    verbose : int, default=0
-        1 reports progress on stderr.
+    verbose : int or callable, default=0
+        1 reports progress on stderr; a function is told (text, done, total) instead.
 
     Attributes
     ----------
@@ -82,7 +82,7 @@ class SVMRFE(Comparator):
         tol: float = 0.01,
         random_state: Any = 0,
         n_jobs: int | None = None,
-        verbose: int = 0,
+        verbose: Any = 0,
     ) -> None:
         self.n_features_to_select = n_features_to_select
         self.step = step

@@ -11,7 +11,7 @@ from mmfs.io import arrays, arrow, hdf, text
 from mmfs.io.outputs import Outputs
 from mmfs.io.streams import FileProblem, Progress, open_stream, split_compression
 from mmfs.io.svmlight import read_svmlight, write_svmlight
-from mmfs.io.table import Table, Wanted
+from mmfs.io.table import Table, Wanted, distinct
 
 Array = np.ndarray
 Reader = Callable[[Path, Wanted, Progress | None], Table]
@@ -135,6 +135,8 @@ def read_table(
         assert target is not None
         y = _vector(target, table.X.shape[0], table.row_names, "row")
         table = replace(table, y=y, target_name=_name_of(target))
+    if table.feature_names is not None:
+        table = replace(table, feature_names=np.array(distinct(table.feature_names.tolist())))
     if 0 in table.X.shape:
         raise FileProblem(f"{path} has {table.X.shape[0]} rows and {table.X.shape[1]} columns.")
     return table

@@ -1,6 +1,7 @@
 """Data as read from a file: a matrix, a target, and the names of things."""
 
 import difflib
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
@@ -111,6 +112,20 @@ def position(name: str, names: Sequence[str] | Array, what: str) -> int:
     if len(where) == 0:
         raise FileProblem(f"there is no {what} {name!r}{_nearest(name, names)}")
     return int(where[0])
+
+
+def distinct(names: Any) -> list[str]:
+    """Names that repeat get a number: a, a.1, a.2."""
+    taken, counts, result = set(names), Counter[str](), []
+    for name in names:
+        new = name
+        while counts[name] and new in taken:
+            new = f"{name}.{counts[name]}"
+            counts[name] += 1
+        counts[name] = counts[name] or 1
+        taken.add(new)
+        result.append(new)
+    return result
 
 
 def _nearest(name: str, names: Any) -> str:

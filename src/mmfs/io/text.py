@@ -1,7 +1,6 @@
 """CSV and TSV files."""
 
 import csv
-from collections import Counter
 from itertools import compress
 from pathlib import Path
 from typing import Any
@@ -19,7 +18,7 @@ from mmfs.io.arrow import (
 )
 from mmfs.io.outputs import open_output
 from mmfs.io.streams import FileProblem, Progress, needed, open_stream
-from mmfs.io.table import Table, Wanted, position
+from mmfs.io.table import Table, Wanted, distinct, position
 
 Array = np.ndarray
 
@@ -30,7 +29,7 @@ SEPARATORS = ",;\t"
 def read_text(path: Path, wanted: Wanted, progress: Progress | None) -> Table:
     """Instances as lines, under a line of names."""
     header, separator = _header(path)
-    names = _distinct(header)
+    names = distinct(header)
     target, rows = choose_columns(path, names, wanted, "")
     rest = [name for name in names if name not in (target, rows)]
     read = set(compress(rest, wanted.mask(rest))) | {target, rows}
@@ -53,7 +52,7 @@ def read_transposed(path: Path, wanted: Wanted, progress: Progress | None) -> Ta
     """Features as lines that start with their names; the target may be one of these lines."""
     pyarrow = needed("pyarrow", "data")
     header, separator = _header(path)
-    names = _distinct(header)
+    names = distinct(header)
     table = _parsed(path, names, names, separator, progress, pyarrow.string())
     features = values_of(table.column(0)).astype(str)
     keep, y = np.full(len(features), True), None
@@ -96,21 +95,6 @@ def _header(path: Path) -> tuple[list[str], str]:
             f"{path} starts with numbers; add a first line with the names of the columns."
         )
     return names, separator
-
-
-def _distinct(names: list[str]) -> list[str]:
-    """Names that repeat get a number: a, a.1, a.2."""
-    counts: Counter[str] = Counter()
-    taken, distinct = set(names), []
-    for name in names:
-        new = name
-        while counts[name] and new in taken:
-            new = f"{name}.{counts[name]}"
-            counts[name] += new in taken
-        counts[name] += 1
-        taken.add(new)
-        distinct.append(new)
-    return distinct
 
 
 def _parsed(

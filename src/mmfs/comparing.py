@@ -1,0 +1,291 @@
+"""Methods of selection side by side: how well their features predict, and how long they take."""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.dummy import DummyClassifier, DummyRegressor
+from sklearn.feature_selection import (
+    SelectKBest,
+    chi2,
+    f_classif,
+    f_regression,
+    mutual_info_classif,
+    mutual_info_regression,
+)
+from sklearn.metrics import check_scoring
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import LinearSVC
+
+from mmfs.choosing.base import select_from_part, settle_task
+from mmfs.choosing.cv import default_estimator, for_estimators, splitter
+from mmfs.comparators import FCBF, FGM, GDM, MRMR, QPFS, SVMRFE, MaxRel
+from mmfs.relevance import Target
+from mmfs.selector import MMFS
+from mmfs.solvers import in_order
+from mmfs.validation import is_int
+
+Array = np.ndarray
+Ranking = Callable[[Any, Array, int], Array]  # of (X, y, k): the k best columns, best first
+
+NUMBERS = (1, 2, 5, 10, 20, 50, 100)
+USUAL = ("mmfs", "mrmr", "fcbf", "svmrfe", "f_test", "chi2", "l1_svm")
+
+
+class Method(NamedTuple):
+    rank: Ranking
+    nested: bool  # whether the best k are the first of any longer ranking
+    classes_only: bool = False
+
+
+def _ours(selector: Any, nested: bool, classes_only: bool = False) -> Callable[[Target], Method]:
+    def for_target(target: Target) -> Method:
+        one = clone(selector)
+        settle_task(one, target)
+
+        def rank(X: Any, y: Array, k: int) -> Array:
+            return select_from_part(one.set_params(n_features_to_select=k), X, y)
+
+        return Method(rank, nested, classes_only)
+
+    return for_target
+
+
+def _filter(for_classes: Any, for_quantities: Any = None) -> Callable[[Target], Method]:
+    def for_target(target: Target) -> Method:
+        score = for_classes if target.of_classes else for_quantities
+
+        def rank(X: Any, y: Array, k: int) -> Array:
+            with np.errstate(all="ignore"):  # constant columns
+                scores = SelectKBest(score, k="all").fit(X, y).scores_
+            return in_order(np.where(np.isnan(scores), np.inf, -scores), k)
+
+        return Method(rank, nested=True, classes_only=for_quantities is None)
+
+    return for_target
+
+
+def _l1_svm(X: Any, y: Array, k: int) -> Array:
+    scale = StandardScaler(with_mean=not sp.issparse(X))
+    svm = LinearSVC(penalty="l1", dual=False, max_iter=10_000, random_state=0)
+    weights = np.abs(make_pipeline(scale, svm).fit(X, y)[-1].coef_).sum(axis=0)
+    return in_order(-weights, k, below=0.0)
+
+
+def _mutual_info(score: Any) -> Any:
+    def seeded(X: Any, y: Array) -> Array:
+        return score(X, y, random_state=0)
+
+    return seeded
+
+
+METHODS: dict[str, Callable[[Target], Method]] = {
+    "mmfs": _ours(MMFS(), nested=False),
+    "maxrel": _ours(MaxRel(), nested=True),
+    "mrmr": _ours(MRMR(), nested=True),
+    "fcbf": _ours(FCBF(), nested=True),
+    "qpfs": _ours(QPFS(), nested=True),
+    "fgm": _ours(FGM(), nested=False, classes_only=True),
+    "gdm": _ours(GDM(), nested=False, classes_only=True),
+    "svmrfe": _ours(SVMRFE(), nested=False, classes_only=True),
+    "f_test": _filter(f_classif, f_regression),
+    "chi2": _filter(chi2),
+    "mutual_info": _filter(_mutual_info(mutual_info_classif), _mutual_info(mutual_info_regression)),
+    "l1_svm": lambda target: Method(_l1_svm, nested=True, classes_only=True),
+}
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Scores of several methods on rows that they did not see.
+
+    Attributes
+    ----------
+    n_features : ndarray
+        Numbers of features that were asked for.
+    scores : dict of ndarray of shape (n_folds, len(n_features))
+        Of each method; NaN where fewer columns can be had.
+    seconds : dict of ndarray of shape (n_folds,)
+        Time that each took to select the largest number from the training rows.
+    problems : dict of str
+        Why a method could not take part.
+    baseline : float
+        Mean score without any feature.
+    score_name : str
+        "accuracy", "R2", or the scoring that was asked for.
+    """
+
+    n_features: Array
+    scores: dict[str, Array]
+    seconds: dict[str, Array]
+    problems: dict[str, str]
+    baseline: float
+    score_name: str
+
+    def mean(self, method: str) -> Array:
+        return self.scores[method].mean(axis=0)
+
+    def error(self, method: str) -> Array:
+        """Standard errors of the means over folds."""
+        scores = self.scores[method]
+        return scores.std(axis=0, ddof=1) / np.sqrt(len(scores))
+
+    def to_frame(self) -> Any:
+        """A pandas DataFrame with a row per method and number of features."""
+        import pandas
+
+        columns = ["method", "n_features", "score", "error", "seconds"]
+        rows = [
+            (name, int(k), float(score), float(error), float(self.seconds[name].mean()))
+            for name in self.scores
+            for k, score, error in zip(
+                self.n_features, self.mean(name), self.error(name), strict=True
+            )
+        ]
+        return pandas.DataFrame(rows, columns=columns)
+
+
+def compare(
+    X: Any,
+    y: Any,
+    *,
+    methods: Sequence[str] | None = None,
+    n_features: Sequence[int] | None = None,
+    selector: MMFS | None = None,
+    estimator: Any = None,
+    cv: Any = 5,
+    groups: Any = None,
+    scoring: Any = None,
+    task: str = "auto",
+    random_state: Any = 0,
+    progress: Any = None,
+) -> Comparison:
+    """Compare methods of selection on data, by cross-validation.
+
+    In every fold each method selects from the training rows alone; an estimator is trained on what
+    it selected and scored on the other rows.
+
+    Parameters
+    ----------
+    X, y
+        As for `MMFS.fit`.
+    methods : sequence of str or None, default=None
+        Of this package "mmfs", "maxrel", "mrmr", "fcbf", "qpfs", "fgm", "gdm" and "svmrfe"; of
+        scikit-learn "f_test", "chi2", "mutual_info" and "l1_svm" (weights of a linear SVM with
+        l1 penalty and C = 1). None: of the faster ones those that suit the data.
+    n_features : sequence of int or None, default=None
+        Numbers of features; None: 1, 2, 5, 10, 20, 50 and 100, as far as there are columns.
+    selector : MMFS or None, default=None
+        Options of "mmfs".
+    estimator : scikit-learn estimator, default=None
+        What features are judged by, as in `MMFSCV`.
+    cv : int, cross-validation generator or iterable, default=5
+        A number stands for shuffled folds, stratified for classes.
+    groups : array or None, default=None
+        Goes to the cross-validation generator.
+    scoring : str, callable or None, default=None
+        As in scikit-learn; None is the estimator's own.
+    task : {"auto", "classification", "regression"}, default="auto"
+        As in `MMFS`.
+    random_state : int or None, default=0
+        Shuffles the folds.
+    progress : callable, default=None
+        Told (text, done, total).
+
+    Returns
+    -------
+    Comparison
+
+    Examples
+    --------
+    >>> from mmfs import compare
+    >>> from mmfs.datasets import make_planted
+    >>> X, y, names = make_planted()
+    >>> result = compare(X, y, methods=["mmfs", "maxrel"], n_features=[6])
+    >>> bool(result.mean("mmfs")[0] > result.mean("maxrel")[0])
+    True
+    """
+    for name in methods or ():
+        if name not in METHODS:
+            raise ValueError(f"there is no method {name!r}; methods are {', '.join(METHODS)}.")
+    options = MMFS(task=task) if selector is None else clone(selector)
+    data = options._read(X, y, task, options.center)
+    target, labels = data.target, for_estimators(data)
+    if target.several:
+        raise ValueError("compare takes one target; y has several columns.")
+    numbers = _numbers(n_features, int(data.usable.sum()))
+    judge = default_estimator(target) if estimator is None else estimator
+    scorer = check_scoring(judge, scoring=scoring)
+    dummy = DummyClassifier() if target.of_classes else DummyRegressor()
+    splits = list(splitter(cv, target, random_state).split(data.X, labels, groups))
+    made = {name: METHODS[name](target) for name in methods or USUAL}
+    if "mmfs" in made:
+        made["mmfs"] = _ours(options, nested=False)(target)
+    if methods is None and not target.of_classes:
+        made = {name: method for name, method in made.items() if not method.classes_only}
+    if methods is None and data.X.min() < 0:
+        made.pop("chi2", None)
+
+    scores = {name: np.empty((len(splits), len(numbers))) for name in made}
+    seconds = {name: np.empty(len(splits)) for name in made}
+    problems: dict[str, str] = {}
+    baseline, done = np.empty(len(splits)), 0
+    for fold, (train, test) in enumerate(splits):
+        X_train, y_train, X_test, y_test = data.X[train], labels[train], data.X[test], labels[test]
+        baseline[fold] = scorer(dummy.fit(X_train, y_train), X_test, y_test)
+        for name, method in made.items():
+            if progress:
+                progress(f"{name}, fold {fold + 1} of {len(splits)}", done, len(splits) * len(made))
+            done += 1
+            if name in problems:
+                continue
+            try:
+                if method.classes_only and not target.of_classes:
+                    raise ValueError("it is for classes, but y holds quantities.")
+                chosen, seconds[name][fold] = _selections(method, X_train, y_train, numbers)
+            except ValueError as error:
+                problems[name] = str(error)
+                continue
+            for i, J in enumerate(chosen):
+                fitted = clone(judge).fit(X_train[:, J], y_train)
+                scores[name][fold, i] = scorer(fitted, X_test[:, J], y_test)
+    for name in problems:
+        del scores[name], seconds[name]
+    score_name = "accuracy" if target.of_classes else "R2"
+    if scoring is not None:
+        score_name = scoring if isinstance(scoring, str) else "score"
+    return Comparison(numbers, scores, seconds, problems, float(baseline.mean()), score_name)
+
+
+def _numbers(asked: Sequence[int] | None, n_usable: int) -> Array:
+    if asked is None:
+        numbers = [k for k in NUMBERS if k <= n_usable]
+    else:
+        numbers = sorted(set(asked))
+        if not numbers or not all(is_int(k) and 1 <= k for k in numbers):
+            raise ValueError(f"n_features must be whole numbers of at least 1, got {asked!r}.")
+        if numbers[-1] > n_usable:
+            raise ValueError(
+                f"n_features goes up to {numbers[-1]:,}, but X has {n_usable:,} columns that are "
+                "not constant."
+            )
+    return np.array(numbers)
+
+
+def _selections(method: Method, X: Any, y: Array, numbers: Array) -> tuple[list[Array], float]:
+    """The columns for each number, and the time for the largest."""
+    start = time.perf_counter()
+    longest = method.rank(X, y, int(numbers[-1]))
+    seconds = time.perf_counter() - start
+    if len(longest) == 0:
+        raise ValueError("it selects nothing here.")
+    chosen = [
+        longest[:k] if method.nested or k == numbers[-1] else method.rank(X, y, int(k))
+        for k in numbers
+    ]
+    return [np.sort(J) for J in chosen], seconds

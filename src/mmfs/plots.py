@@ -1,0 +1,299 @@
+"""Plots for notebooks: objects that hold what is shown, and draw it with matplotlib."""
+
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from mmfs.choosing import MMFSCV, Path, mmfs_path
+from mmfs.comparing import Comparison, compare
+from mmfs.explain import similarities
+
+Array = np.ndarray
+
+SELECTED, DROPPED = "#2563eb", "#94a3b8"
+SERIES = (
+    "#2563eb", "#ea580c", "#16a34a", "#9333ea", "#dc2626", "#0891b2", "#ca8a04", "#db2777",
+    "#65a30d", "#475569", "#7c3aed", "#0d9488",
+)  # fmt: skip
+
+
+@dataclass
+class Display:
+    """What all displays share: axes to draw on, kept as `ax_` and `figure_`."""
+
+    ax_: Any = field(default=None, init=False, repr=False)
+    figure_: Any = field(default=None, init=False, repr=False)
+
+    def _axes(self, ax: Any, **size: Any) -> Any:
+        if ax is None:
+            try:
+                from matplotlib import pyplot
+            except ImportError:
+                raise ImportError("plots need matplotlib: pip install 'mmfs[plot]'.") from None
+            _, ax = pyplot.subplots(layout="constrained", **size)
+        self.ax_, self.figure_ = ax, ax.figure
+        return ax
+
+
+@dataclass
+class SelectionDisplay(Display):
+    """Relevance against redundancy: selected features lie beyond the margin, dropped ones before.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        As `MMFS.explain` returns it.
+    b, tau : float
+        Bias and weight of relevance: the margin is where tau * relevance = redundancy + b.
+
+    Examples
+    --------
+    >>> from mmfs import MMFS, SelectionDisplay
+    >>> from mmfs.datasets import make_planted
+    >>> X, y, names = make_planted()
+    >>> display = SelectionDisplay.from_estimator(MMFS(6).fit(X, y), X, names=names, plot=False)
+    >>> int(display.frame["selected"].sum())
+    6
+    """
+
+    frame: Any
+    b: float
+    tau: float
+
+    @classmethod
+    def from_estimator(
+        cls,
+        selector: Any,
+        X: Any,
+        *,
+        n_dropped: int = 200,
+        names: Any = None,
+        ax: Any = None,
+        plot: bool = True,
+    ) -> Self:
+        """From a fitted `MMFS` (or one that chooses it) and the data of the fit."""
+        best = fitted_mmfs(selector)
+        frame = best.explain(X, n_dropped=n_dropped, names=names)
+        display = cls(frame, best.b_, best._tau)
+        return display.plot(ax) if plot else display
+
+    def plot(self, ax: Any = None, *, n_labels: int = 12) -> Self:
+        """Draw, with the names of the first `n_labels` selected features."""
+        ax = self._axes(ax)
+        kept, dropped = self.frame[self.frame["selected"]], self.frame[~self.frame["selected"]]
+        ax.scatter(dropped["relevance"], dropped["redundancy"], s=14, c=DROPPED, label="dropped")
+        size = 20 + 120 * kept["alpha"] / max(kept["alpha"].max(), 1e-300)
+        ax.scatter(
+            kept["relevance"], kept["redundancy"], s=size, c=SELECTED, alpha=0.8, label="selected"
+        )
+        low, high = margin_line(self)
+        ax.plot(*zip(low, high, strict=True), "--", color="#64748b", lw=1, label="margin")
+        for row in kept.sort_values("rank").head(n_labels).itertuples():
+            ax.annotate(
+                str(row.Index), (row.relevance, row.redundancy), (4, 4), fontsize=8,
+                textcoords="offset points",
+            )  # fmt: skip
+        ax.set(xlabel="relevance", ylabel="redundancy", title="Selected and dropped features")
+        ax.legend(frameon=False)
+        return self
+
+
+@dataclass
+class SimilarityDisplay(Display):
+    """Similarity among selected features and the dropped ones most like them.
+
+    Parameters
+    ----------
+    names : list of str
+        The features, selected ones first.
+    similarities : ndarray
+        Between them, from -1 to 1.
+    n_selected : int
+        How many of them are selected.
+    """
+
+    names: list[str]
+    similarities: Array
+    n_selected: int
+
+    @classmethod
+    def from_estimator(
+        cls,
+        selector: Any,
+        X: Any,
+        *,
+        n_selected: int = 20,
+        n_dropped: int = 10,
+        names: Any = None,
+        ax: Any = None,
+        plot: bool = True,
+    ) -> Self:
+        """From a fitted `MMFS` (or one that chooses it) and the data of the fit."""
+        best = fitted_mmfs(selector)
+        kept = best.indices_[:n_selected]
+        others = best._runners_up[: 20 * n_dropped]
+        nearest = np.abs(similarities(best, X, np.concatenate([kept, others])))
+        nearest = nearest[len(kept) :, : len(kept)].max(axis=1, initial=0.0)
+        near = others[np.argsort(-nearest, kind="stable")[:n_dropped]]
+        J = np.concatenate([kept, near])
+        frame = best.explain(X, J, names=names)
+        display = cls([str(name) for name in frame.index], similarities(best, X, J), len(kept))
+        return display.plot(ax) if plot else display
+
+    def plot(self, ax: Any = None) -> Self:
+        n = len(self.names)
+        ax = self._axes(ax, figsize=(2 + 0.28 * n, 1.5 + 0.28 * n))
+        image = ax.imshow(self.similarities, cmap="RdBu_r", vmin=-1, vmax=1)
+        ax.set_xticks(range(n), self.names, rotation=90, fontsize=8)
+        ax.set_yticks(range(n), self.names, fontsize=8)
+        if 0 < self.n_selected < n:
+            ax.axhline(self.n_selected - 0.5, color="black", lw=1)
+            ax.axvline(self.n_selected - 0.5, color="black", lw=1)
+        ax.figure.colorbar(image, ax=ax, label="similarity", shrink=0.8)
+        ax.set_title("Selected features, then the nearest dropped")
+        return self
+
+
+@dataclass
+class PathDisplay(Display):
+    """Weights of features as the pressure towards few of them falls.
+
+    Parameters
+    ----------
+    path : Path
+        As `mmfs_path` returns it.
+    names : array or callable, default=None
+        Names of the columns, or a function from column number to name, if the path has none.
+    """
+
+    path: Path
+    names: Any = None
+
+    @classmethod
+    def from_data(
+        cls, X: Any, y: Any, *, names: Any = None, ax: Any = None, plot: bool = True, **options: Any
+    ) -> Self:
+        """The path of `mmfs_path(X, y, **options)`."""
+        display = cls(mmfs_path(X, y, **options), names)
+        return display.plot(ax) if plot else display
+
+    def name(self, j: int) -> str:
+        names = self.path.feature_names if self.names is None else self.names
+        if callable(names):
+            return str(names(int(j)))
+        return str(j) if names is None else str(names[j])
+
+    def curves(self, n: int) -> list[tuple[str, Array]]:
+        """The n features with the largest weights: name, and weight at each point."""
+        alphas = self.path.alphas.tocsr()
+        largest = alphas.max(axis=1).toarray().ravel()[self.path.order]
+        first = self.path.order[np.sort(np.argsort(-largest, kind="stable")[:n])]
+        return [(self.name(j), alphas[[j]].toarray().ravel()) for j in first]
+
+    def plot(self, ax: Any = None, *, n_features: int = 12) -> Self:
+        """Draw the weights of so many features."""
+        ax = self._axes(ax)
+        over_gamma = len(set(self.path.gammas)) > 1
+        x = self.path.gammas if over_gamma else self.path.Cs
+        for i, (name, alpha) in enumerate(self.curves(n_features)):
+            ax.plot(x, alpha, color=SERIES[i % len(SERIES)], label=name)
+        ax.set(xscale="log", xlabel="gamma" if over_gamma else "C", ylabel="alpha")
+        ax.set_title("Weights along the path")
+        ax.invert_xaxis()
+        ax.legend(frameon=False, fontsize=8, loc="upper left", bbox_to_anchor=(1, 1))
+        return self
+
+
+@dataclass
+class ScoresDisplay(Display):
+    """Cross-validated score against the number of features.
+
+    Parameters
+    ----------
+    n_features, mean, error : ndarray
+        Numbers of features, mean scores over folds and their standard errors.
+    chosen : int or None
+        The number that was chosen.
+    score_name : str
+        What the score is.
+    """
+
+    n_features: Array
+    mean: Array
+    error: Array
+    chosen: int | None = None
+    score_name: str = "score"
+
+    @classmethod
+    def from_estimator(cls, search: MMFSCV, *, ax: Any = None, plot: bool = True) -> Self:
+        """From a fitted `MMFSCV`: of each number of features the best gamma."""
+        check_is_fitted(search)
+        results = search.cv_results_
+        numbers = np.unique(results["n_features"])
+        mean = results["mean_test_score"]
+        best = [max(np.flatnonzero(results["n_features"] == n), key=mean.item) for n in numbers]
+        name = search.scoring if isinstance(search.scoring, str) else "score"
+        display = cls(
+            numbers, mean[best], results["se_test_score"][best], search.best_n_features_, name
+        )
+        return display.plot(ax) if plot else display
+
+    def plot(self, ax: Any = None) -> Self:
+        ax = self._axes(ax)
+        low, high = self.mean - self.error, self.mean + self.error
+        ax.fill_between(self.n_features, low, high, color=SELECTED, alpha=0.15, lw=0)
+        ax.plot(self.n_features, self.mean, "o-", color=SELECTED, ms=4)
+        if self.chosen is not None:
+            ax.axvline(self.chosen, color="#64748b", ls="--", lw=1)
+            ax.annotate(f" {self.chosen}", (self.chosen, ax.get_ylim()[0]), fontsize=8)
+        ax.set(xscale="log", xlabel="features", ylabel=self.score_name)
+        ax.set_title("Score against the number of features")
+        return self
+
+
+@dataclass
+class ComparisonDisplay(Display):
+    """Scores of several methods against the number of features.
+
+    Parameters
+    ----------
+    comparison : Comparison
+        As `compare` returns it.
+    """
+
+    comparison: Comparison
+
+    @classmethod
+    def from_data(
+        cls, X: Any, y: Any, *, ax: Any = None, plot: bool = True, **options: Any
+    ) -> Self:
+        """The outcome of `compare(X, y, **options)`."""
+        display = cls(compare(X, y, **options))
+        return display.plot(ax) if plot else display
+
+    def plot(self, ax: Any = None) -> Self:
+        ax, shown = self._axes(ax), self.comparison
+        for i, name in enumerate(shown.scores):
+            width = 2.5 if name == "mmfs" else 1.2
+            color = SERIES[i % len(SERIES)]
+            ax.plot(shown.n_features, shown.mean(name), "o-", ms=3, lw=width, c=color, label=name)
+        ax.axhline(shown.baseline, color="#64748b", ls=":", lw=1, label="no features")
+        ax.set(xscale="log", xlabel="features", ylabel=shown.score_name)
+        ax.set_title("Methods compared")
+        ax.legend(frameon=False, fontsize=8, loc="upper left", bbox_to_anchor=(1, 1))
+        return self
+
+
+def fitted_mmfs(selector: Any) -> Any:
+    """The MMFS itself, if the selector is one that chooses its number of features."""
+    check_is_fitted(selector)
+    return getattr(selector, "best_selector_", selector)
+
+
+def margin_line(display: SelectionDisplay) -> tuple[tuple[float, float], tuple[float, float]]:
+    """Two points (relevance, redundancy) of the line on which relevance is just enough."""
+    ends = display.frame["redundancy"].min(), display.frame["redundancy"].max()
+    low, high = ((float((end + display.b) / display.tau), float(end)) for end in ends)
+    return low, high
