@@ -23,6 +23,7 @@ ROOMS = [
     ["plots"],
     ["datasets"],
     ["io"],
+    ["report"],
     ["demo"],
     ["cli"],
     ["__main__"],

@@ -23,7 +23,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
 from mmfs.choosing.base import select_from_part, settle_task
-from mmfs.choosing.cv import default_estimator, for_estimators, splitter
+from mmfs.choosing.cv import default_estimator, for_estimators, name_of_score, splitter
 from mmfs.comparators import FCBF, FGM, GDM, MRMR, QPFS, SVMRFE, MaxRel
 from mmfs.relevance import Target
 from mmfs.selector import MMFS
@@ -187,7 +187,7 @@ def compare(
     cv : int, cross-validation generator or iterable, default=5
         A number stands for shuffled folds, stratified for classes.
     groups : array or None, default=None
-        Goes to the cross-validation generator.
+        Rows of one group are never in different folds.
     scoring : str, callable or None, default=None
         As in scikit-learn; None is the estimator's own.
     task : {"auto", "classification", "regression"}, default="auto"
@@ -222,7 +222,7 @@ def compare(
     judge = default_estimator(target) if estimator is None else estimator
     scorer = check_scoring(judge, scoring=scoring)
     dummy = DummyClassifier() if target.of_classes else DummyRegressor()
-    splits = list(splitter(cv, target, random_state).split(data.X, labels, groups))
+    splits = list(splitter(cv, target, random_state, groups).split(data.X, labels, groups))
     made = {name: METHODS[name](target) for name in methods or USUAL}
     if "mmfs" in made:
         made["mmfs"] = _ours(options, nested=False)(target)
@@ -256,9 +256,7 @@ def compare(
                 scores[name][fold, i] = scorer(fitted, X_test[:, J], y_test)
     for name in problems:
         del scores[name], seconds[name]
-    score_name = "accuracy" if target.of_classes else "R2"
-    if scoring is not None:
-        score_name = scoring if isinstance(scoring, str) else "score"
+    score_name = name_of_score(scoring, estimator, target)
     return Comparison(numbers, scores, seconds, problems, float(baseline.mean()), score_name)
 
 

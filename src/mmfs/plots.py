@@ -234,11 +234,14 @@ class ScoresDisplay(Display):
         numbers = np.unique(results["n_features"])
         mean = results["mean_test_score"]
         best = [max(np.flatnonzero(results["n_features"] == n), key=mean.item) for n in numbers]
-        name = search.scoring if isinstance(search.scoring, str) else "score"
-        display = cls(
-            numbers, mean[best], results["se_test_score"][best], search.best_n_features_, name
-        )
+        error, chosen = results["se_test_score"][best], search.best_n_features_
+        display = cls(numbers, mean[best], error, chosen, search.score_name_)
         return display.plot(ax) if plot else display
+
+    @property
+    def chosen_score(self) -> float | None:
+        at = np.flatnonzero(self.n_features == self.chosen)
+        return float(self.mean[at[0]]) if len(at) else None
 
     def plot(self, ax: Any = None) -> Self:
         ax = self._axes(ax)
@@ -248,7 +251,8 @@ class ScoresDisplay(Display):
         if self.chosen is not None:
             ax.axvline(self.chosen, color="#64748b", ls="--", lw=1)
             ax.annotate(f" {self.chosen}", (self.chosen, ax.get_ylim()[0]), fontsize=8)
-        ax.set(xscale="log", xlabel="features", ylabel=self.score_name)
+        ax.set(xscale="log", ylabel=self.score_name)
+        _count_axis(ax, self.n_features)
         ax.set_title("Score against the number of features")
         return self
 
@@ -280,10 +284,17 @@ class ComparisonDisplay(Display):
             color = SERIES[i % len(SERIES)]
             ax.plot(shown.n_features, shown.mean(name), "o-", ms=3, lw=width, c=color, label=name)
         ax.axhline(shown.baseline, color="#64748b", ls=":", lw=1, label="no features")
-        ax.set(xscale="log", xlabel="features", ylabel=shown.score_name)
+        ax.set(xscale="log", ylabel=shown.score_name)
+        _count_axis(ax, shown.n_features)
         ax.set_title("Methods compared")
         ax.legend(frameon=False, fontsize=8, loc="upper left", bbox_to_anchor=(1, 1))
         return self
+
+
+def _count_axis(ax: Any, numbers: Array) -> None:
+    ax.set_xlabel("features")
+    ax.set_xticks(numbers, [str(n) for n in numbers])
+    ax.set_xticks([], minor=True)
 
 
 def fitted_mmfs(selector: Any) -> Any:

@@ -7,7 +7,13 @@ import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.linear_model import Ridge
 from sklearn.metrics import check_scoring
-from sklearn.model_selection import KFold, StratifiedKFold, check_cv
+from sklearn.model_selection import (
+    GroupKFold,
+    KFold,
+    StratifiedGroupKFold,
+    StratifiedKFold,
+    check_cv,
+)
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.svm import LinearSVC
@@ -87,6 +93,8 @@ class MMFSCV(Chooser):
         A value per candidate: `n_features`, `gamma` ("auto" stands for each number's own),
         `mean_test_score`, `std_test_score`, `se_test_score`, `rank_test_score` and
         `split0_test_score` and so on.
+    score_name_ : str
+        "accuracy" or "R2" of the default estimator, the scoring asked for, or "score".
     indices_, support_, n_features_in_, feature_names_in_
         As in `MMFS`.
 
@@ -144,7 +152,7 @@ class MMFSCV(Chooser):
         self.verbose = verbose
 
     def fit(self, X: Any, y: Any = None, groups: Any = None) -> Self:
-        """Choose and select. `groups` goes to the cross-validation generator; see `MMFS.fit`."""
+        """Choose and select, as `MMFS.fit` does; rows of one of the `groups` stay together."""
         return self._fit_or_restore(X, y, groups=groups)
 
     def _check_options(self, selector: MMFS) -> None:
@@ -167,8 +175,9 @@ class MMFSCV(Chooser):
         labels = for_estimators(data)
         estimator = default_estimator(data.target) if self.estimator is None else self.estimator
         scorer = check_scoring(estimator, scoring=self.scoring)
+        self.score_name_ = name_of_score(self.scoring, self.estimator, data.target)
         candidates = self._candidates(data)
-        folds = splitter(self.cv, data.target, self.random_state)
+        folds = splitter(self.cv, data.target, self.random_state, groups)
         splits = list(folds.split(data.X, labels, groups))
         if not splits:
             raise ValueError("cv has no folds; a generator of them serves once, so pass a list.")
@@ -236,8 +245,11 @@ class MMFSCV(Chooser):
         return candidates[self.best_index_]
 
 
-def splitter(cv: Any, target: Target, random_state: Any) -> Any:
-    """Folds of rows; a number stands for so many shuffled ones, with the classes in proportion."""
+def splitter(cv: Any, target: Target, random_state: Any, groups: Any = None) -> Any:
+    """Folds of rows; a number stands for so many shuffled ones, with the classes in proportion.
+
+    Rows of one group are then never in different folds.
+    """
     if not is_int(cv):
         return check_cv(cv, target.labels, classifier=target.of_classes)
     if target.of_classes and np.bincount(target.labels).max() < cv:
@@ -245,7 +257,10 @@ def splitter(cv: Any, target: Target, random_state: Any) -> Any:
             f"no class of y has as many rows as there are folds, {cv}; lower cv or, if y "
             "holds quantities, pass selector=MMFS(task='regression')."
         )
-    kind = StratifiedKFold if target.of_classes else KFold
+    if groups is None:
+        kind = StratifiedKFold if target.of_classes else KFold
+    else:
+        kind = StratifiedGroupKFold if target.of_classes else GroupKFold
     return kind(cv, shuffle=True, random_state=random_state)
 
 
@@ -255,6 +270,14 @@ def for_estimators(data: Data) -> Array:
     if data.target.of_classes and y.dtype.kind in "fS":  # they would be read as quantities
         return data.target.labels
     return np.array(y.tolist()) if y.dtype.kind == "O" else y
+
+
+def name_of_score(scoring: Any, estimator: Any, target: Target) -> str:
+    if isinstance(scoring, str):
+        return scoring
+    if scoring is not None or estimator is not None:
+        return "score"
+    return "accuracy" if target.of_classes else "R2"
 
 
 def default_estimator(target: Target) -> Any:

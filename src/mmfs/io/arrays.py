@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from mmfs.io.arrow import dense_block
 from mmfs.io.outputs import open_output
 from mmfs.io.streams import FileProblem, Progress, file_problems, open_stream
-from mmfs.io.table import Table, Wanted
+from mmfs.io.table import Table, Wanted, position
 
 Array = np.ndarray
 
@@ -37,23 +37,24 @@ def read_npz(path: Path, wanted: Wanted, progress: Progress | None) -> Table:
 def with_parts(X: Any, names: Any, get: Any, wanted: Wanted, path: Path) -> Table:
     """A table from what a file holds under several names."""
     target = wanted.target or ("y" if "y" in names else None)
-    if target is not None and target not in names:
-        raise FileProblem(
-            f"{path} has no {target!r} for a target; it has {', '.join(sorted(names))}."
-        )
+
+    def labels(name: str | None) -> Array | None:
+        if name is None:
+            return None
+        position(name, list(names), f"part of {path} called")
+        values = np.asarray(get(name))
+        return as_text(values) if values.dtype.kind in "SO" else values
 
     def text(name: str) -> Array | None:
         return as_text(get(name)) if name in names else None
 
-    y = None if target is None else np.asarray(get(target))
-    if y is not None and y.dtype.kind in "SO":
-        y = as_text(y)
+    y, groups = labels(target), labels(wanted.groups)
     names_of = text("feature_names")
     rows = text("row_names") if "row_names" in names else text("sample_ids")
     for found, n, what in ((names_of, X.shape[1], "feature_names"), (rows, X.shape[0], "rows")):
         if found is not None and len(found) != n:
             raise FileProblem(f"{path} has {len(found):,} {what} for {n:,}.")
-    return Table(X, y, names_of, rows, target)
+    return Table(X, y, names_of, rows, target, groups)
 
 
 def as_text(values: Any) -> Array:

@@ -55,8 +55,8 @@ def _read(
     types = {field.name: field.type for field in schema}
     if len(types) < len(names):
         raise FileProblem(f"{path} has several columns of one name; rename them.")
-    target, rows = choose_columns(path, names, wanted, str(types[names[0]]) if names else "")
-    rest = [name for name in names if name not in (target, rows)]
+    rows = choose_columns(path, names, wanted, str(types[names[0]]) if names else "")
+    rest = [name for name in names if name not in (wanted.target, wanted.groups, rows)]
     features = list(compress(rest, wanted.mask(rest)))
 
     def batches() -> Iterator[tuple[int, Any]]:
@@ -69,22 +69,38 @@ def _read(
     for start, batch in batches():
         for offset, name in enumerate(batch.column_names):
             X[:, start + offset] = numbers_of(batch.column(name), name, path)
-    y = values_of(columns([target]).column(target)) if target is not None else None
-    row_names = None if rows is None else names_of_rows(columns([rows]).column(rows), rows, path)
-    return Table(X, y, np.array(features, dtype=str), row_names, target)
+
+    def one(name: str | None) -> Any:
+        return None if name is None else columns([name]).column(name)
+
+    return labelled(X, features, one, wanted, rows, path)
 
 
-def choose_columns(
-    path: Path, names: list[str], wanted: Wanted, first_type: str
-) -> tuple[str | None, str | None]:
-    """The column that is the target, and the one that holds the names of the rows."""
+def labelled(
+    X: Array,
+    features: list[str],
+    column: Callable[[str | None], Any],
+    wanted: Wanted,
+    rows: str | None,
+    path: Path,
+) -> Table:
+    """A table whose target, groups and names of rows are Arrow columns."""
+    y, groups = (values_of(column(name)) for name in (wanted.target, wanted.groups))
+    row_names = None if rows is None else names_of_rows(column(rows), rows, path)
+    return Table(X, y, np.array(features, dtype=str), row_names, wanted.target, groups)
+
+
+def choose_columns(path: Path, names: list[str], wanted: Wanted, first_type: str) -> str | None:
+    """The column that holds the names of the rows; target and groups must be there."""
     if not names:
         raise FileProblem(f"{path} has no columns.")
-    target = None if wanted.target is None else names[position(wanted.target, names, "column")]
+    labels = [name for name in (wanted.target, wanted.groups) if name is not None]
+    for name in labels:
+        position(name, names, f"column in {path} called")
     first = names[0]
     unnamed = first in ("", "__index_level_0__", "Unnamed: 0") or "string" in first_type
-    named = unnamed and first != target and first not in wanted.exclude and len(names) > 1
-    return target, first if named else None
+    named = unnamed and first not in (*labels, *wanted.exclude) and len(names) > 1
+    return first if named else None
 
 
 def common_type(types: Iterator[Any]) -> Any:
@@ -106,8 +122,10 @@ def numbers_of(column: Any, name: str, path: Path) -> Array:
     return column.to_numpy()
 
 
-def values_of(column: Any) -> Array:
+def values_of(column: Any) -> Array | None:
     """An Arrow column as labels: text, numbers, or objects where values are missing."""
+    if column is None:
+        return None
     kind = str(column.type)
     if "string" in kind:
         values = column.to_pylist()
@@ -121,7 +139,7 @@ def values_of(column: Any) -> Array:
 
 
 def names_of_rows(column: Any, name: str, path: Path) -> Array:
-    names = values_of(column).astype(str)
+    names = np.array([str(name) for name in column.to_pylist()])
     if name and "string" in str(column.type) and len(set(names.tolist())) < len(names):
         numbers_of(column, name, path)  # refuses it: text that tells rows apart does not repeat
     return names

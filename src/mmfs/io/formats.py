@@ -79,6 +79,7 @@ def read_table(
     path: Any,
     *,
     target: str | None = None,
+    groups: str | None = None,
     names: Any = None,
     include: Sequence[str] = (),
     exclude: Sequence[str] = (),
@@ -98,6 +99,8 @@ def read_table(
         where "y" is taken by itself), or another file: a line per instance, .npy, or any table
         with the column after a colon, as in "clinic.csv:diagnosis". If both files name their
         rows, these are matched. svmlight files have their own.
+    groups : str or None, default=None
+        Groups of rows for cross-validation, given as `target` is.
     names : str, Path or None, default=None
         A file with the name of a feature in each line, or of another kind, as for `target`.
     include, exclude : sequence of str, default=()
@@ -118,9 +121,11 @@ def read_table(
     """
     path = Path(path)
     kind = format_of(path, format)
-    wanted = Wanted(target, tuple(include), tuple(exclude))
-    elsewhere = target is not None and _is_elsewhere(target, kind)
-    inside = wanted._replace(target=None) if elsewhere else wanted
+    wanted = Wanted(target, groups, tuple(include), tuple(exclude))
+    inside = wanted._replace(
+        target=None if _is_elsewhere(target, kind) else target,
+        groups=None if _is_elsewhere(groups, kind) else groups,
+    )
     if transpose and kind.read is text.read_text:
         table = text.read_transposed(path, inside, progress)
     else:
@@ -131,10 +136,11 @@ def read_table(
         table = replace(table, feature_names=_vector(names, table.X.shape[1], None, "column"))
     if not kind.filters or names is not None:
         table = _chosen(table, wanted)
-    if elsewhere:
-        assert target is not None
+    if target is not None and inside.target is None:
         y = _vector(target, table.X.shape[0], table.row_names, "row")
         table = replace(table, y=y, target_name=_name_of(target))
+    if groups is not None and inside.groups is None:
+        table = replace(table, groups=_vector(groups, table.X.shape[0], table.row_names, "row"))
     if table.feature_names is not None:
         table = replace(table, feature_names=np.array(distinct(table.feature_names.tolist())))
     if 0 in table.X.shape:
@@ -180,9 +186,9 @@ def _transposed(table: Table) -> Table:
     return replace(table, X=table.X.T, feature_names=table.row_names, row_names=table.feature_names)
 
 
-def _is_elsewhere(target: str, kind: Format) -> bool:
-    """Whether the target is in another file rather than in this one."""
-    return _split(target)[0].is_file() or not kind.named
+def _is_elsewhere(labels: str | None, kind: Format) -> bool:
+    """Whether target or groups are in another file rather than in this one."""
+    return labels is not None and (not kind.named or _split(labels)[0].is_file())
 
 
 def _split(where: Any) -> tuple[Path, str | None]:

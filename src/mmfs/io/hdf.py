@@ -35,13 +35,17 @@ def read_h5ad(path: Path, wanted: Wanted, progress: Progress | None) -> Table:
         if not {"X", "obs", "var"} <= set(file):
             raise FileProblem(f"{path} is not an AnnData file: it lacks X, obs or var.")
         obs, var = read_elem(file["obs"]), read_elem(file["var"])
-        y = None
-        if wanted.target is not None:
-            position(wanted.target, list(obs.columns), "column of obs called")
-            y = np.asarray(obs[wanted.target])
+
+        def labels(name: str | None) -> np.ndarray | None:
+            if name is None:
+                return None
+            position(name, list(obs.columns), f"column of obs in {path} called")
+            return np.asarray(obs[name])
+
+        y, groups = labels(wanted.target), labels(wanted.groups)
         X = matrix(read_elem(file["X"]), path)
     names, rows = (np.asarray(frame.index, dtype=str) for frame in (var, obs))
-    return Table(X, y, names, rows, wanted.target)
+    return Table(X, y, names, rows, wanted.target, groups)
 
 
 def write_hdf(table: Table, path: Path, compression: str) -> None:

@@ -29,7 +29,7 @@ class Table:
     target_name : str or None
         What the target is called there.
     groups : ndarray or None
-        Group of each row (the qid of svmlight files).
+        Group of each row, for cross-validation (in svmlight files the qid).
     numbered_from : int
         Number of the first column, where columns have numbers for names.
     """
@@ -80,6 +80,7 @@ class Wanted(NamedTuple):
     """Which parts of a file are wanted."""
 
     target: str | None = None
+    groups: str | None = None
     include: Sequence[str] = ()
     exclude: Sequence[str] = ()
 

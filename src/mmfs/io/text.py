@@ -12,9 +12,8 @@ from mmfs.io.arrow import (
     as_arrow,
     choose_columns,
     common_type,
-    names_of_rows,
+    labelled,
     numbers_of,
-    values_of,
 )
 from mmfs.io.outputs import open_output
 from mmfs.io.streams import FileProblem, Progress, needed, open_stream
@@ -30,22 +29,25 @@ def read_text(path: Path, wanted: Wanted, progress: Progress | None) -> Table:
     """Instances as lines, under a line of names."""
     header, separator = _header(path)
     names = distinct(header)
-    target, rows = choose_columns(path, names, wanted, "")
-    rest = [name for name in names if name not in (target, rows)]
-    read = set(compress(rest, wanted.mask(rest))) | {target, rows}
+    rows = choose_columns(path, names, wanted, "")
+    labels = (wanted.target, wanted.groups)
+    rest = [name for name in names if name not in (*labels, rows)]
+    read = set(compress(rest, wanted.mask(rest))) | {*labels, rows}
     table = _parsed(path, names, [name for name in names if name in read], separator, progress)
     if rows is None and table.num_rows:
-        _, rows = choose_columns(path, names, wanted, str(table.schema.field(0).type))
+        rows = choose_columns(path, names, wanted, str(table.schema.field(0).type))
     if table.num_rows == 0:
         raise FileProblem(f"{path} has a line of names, but no others.")
-    features = [name for name in table.column_names if name not in (target, rows)]
+    features = [name for name in table.column_names if name not in (*labels, rows)]
     kind = common_type(table.schema.field(name).type for name in features)
     X = np.empty((table.num_rows, len(features)), dtype=kind, order="F")
     for j, name in enumerate(features):
         X[:, j] = numbers_of(table.column(name), name, path)
-    y = None if target is None else values_of(table.column(target))
-    row_names = None if rows is None else names_of_rows(table.column(rows), rows, path)
-    return Table(X, y, np.array(features, dtype=str), row_names, target)
+
+    def one(name: str | None) -> Any:
+        return None if name is None else table.column(name)
+
+    return labelled(X, features, one, wanted, rows, path)
 
 
 def read_transposed(path: Path, wanted: Wanted, progress: Progress | None) -> Table:
@@ -54,19 +56,23 @@ def read_transposed(path: Path, wanted: Wanted, progress: Progress | None) -> Ta
     header, separator = _header(path)
     names = distinct(header)
     table = _parsed(path, names, names, separator, progress, pyarrow.string())
-    features = values_of(table.column(0)).astype(str)
-    keep, y = np.full(len(features), True), None
-    if wanted.target is not None:
-        keep[position(wanted.target, features, "row")] = False
-        y = np.array([table.column(i)[int(np.argmin(keep))].as_py() for i in range(1, len(names))])
+    features = np.array([str(name) for name in table.column(0).to_pylist()])
+    keep = np.full(len(features), True)
+
+    def line(name: str | None) -> Array | None:
+        if name is None:
+            return None
+        at = position(name, features, f"row in {path} called")
+        keep[at] = False
+        return as_numbers(np.array([table.column(i)[at].as_py() for i in range(1, len(names))]))
+
+    y, groups = line(wanted.target), line(wanted.groups)
     keep[keep] = wanted.mask(features[keep].tolist())
     X = np.empty((len(names) - 1, keep.sum()))
     mask = pyarrow.array(keep)
     for i, name in enumerate(names[1:]):
         X[i] = _floats(table.column(i + 1).filter(mask), features[keep], name, path)
-    return Table(
-        X, None if y is None else as_numbers(y), features[keep], np.array(names[1:]), wanted.target
-    )
+    return Table(X, y, features[keep], np.array(names[1:]), wanted.target, groups)
 
 
 def write_text(table: Table, path: Path, separator: str, compression: str) -> None:

@@ -1,0 +1,152 @@
+"""mmfs compare: methods of selection on the user's own data."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+
+from mmfs import Comparison, ComparisonDisplay, compare
+from mmfs.cli.console import Reporter, note, out, say, table_of
+from mmfs.cli.options import (
+    METHOD,
+    OUTPUT,
+    Force,
+    How,
+    Picture,
+    Source,
+    folds,
+    option,
+    save_picture,
+)
+from mmfs.comparing import METHODS
+from mmfs.io import Outputs, Table, stage_table
+from mmfs.report import checksum, comparison_page, record_of
+
+Numbers = Annotated[
+    str | None,
+    option("-k", help="Numbers of features, as in 5,10,20 (default 1,2,5,10,20,50,100).",
+           panel=METHOD),
+]  # fmt: skip
+Methods = Annotated[
+    str | None,
+    option("--methods", help=f"Some of {', '.join(METHODS)}, with commas between them; all; "
+           "default: the faster ones.", panel=METHOD),
+]  # fmt: skip
+Scores = Annotated[
+    Path | None, option("-o", "--output", help="Write the scores as a table.", panel=OUTPUT)
+]
+Page = Annotated[
+    Path | None, option("--report", help="Write a page with table and plot.", panel=OUTPUT)
+]
+Json = Annotated[bool, option("--json", help="Print scores and record as JSON.", panel=OUTPUT)]
+Folds = Annotated[
+    int | None, option("--cv", help="Folds of cross-validation (default 5).", panel=METHOD)
+]
+
+
+def compare_methods(
+    progress: Reporter,
+    *,
+    source: Source,
+    k: Numbers = None,
+    methods: Methods = None,
+    cv: Folds = None,
+    how: How,
+    output: Scores = None,
+    plot: Picture = None,
+    report: Page = None,
+    as_json: Json = False,
+    force: Force = False,
+) -> None:
+    """Compare methods of selection on your data, by cross-validation.
+
+    Examples:
+
+      mmfs compare genes.csv --target diagnosis
+
+      mmfs compare genes.csv --target diagnosis -k 5,10,20 --methods mmfs,mrmr --report c.html
+    """
+    with Outputs(force) as outputs:
+        for path in (output, plot, report):
+            if path is not None:
+                outputs.check(path)
+        chosen = None
+        if methods is not None:
+            chosen = list(METHODS) if methods == "all" else _split(methods)
+        data = source.read_labelled(progress)
+        assert data.y is not None
+        result = compare(
+            data.data,
+            data.y,
+            methods=chosen,
+            n_features=None if k is None else _whole(k),
+            selector=how.selector(None, progress).set_params(verbose=0),
+            cv=folds(cv),
+            groups=data.groups,
+            task=how.task,
+            random_state=how.seed,
+            progress=progress,
+        )
+        if not result.scores:
+            name, problem = next(iter(result.problems.items()))
+            raise ValueError(f"no method could take part; {name}: {problem}")
+        record: dict[str, Any] = {}
+        if report is not None or as_json:
+            command = ["mmfs", *sys.argv[1:]]
+            record = record_of(source.data, checksum(source.data), data, command)
+        if output is not None:
+            stage_table(_as_table(result), output, outputs)
+        if plot is not None:
+            save_picture(ComparisonDisplay(result).plot(), plot, outputs)
+        if report is not None:
+            page = comparison_page(record, result)
+            outputs.stage(report).write_text(page, encoding="utf-8")
+    progress.close()
+    if as_json:
+        frame = result.to_frame().to_dict("records")
+        print(json.dumps(record | {"scores": frame, "problems": result.problems}, indent=2))
+    else:
+        _show(result)
+    for path in (output, plot, report):
+        if path is not None:
+            note(f"wrote {path}")
+
+
+def _show(result: Comparison) -> None:
+    rows = []
+    for name in result.scores:
+        cells = [
+            f"{mean:.3f} ±{error:.3f}"
+            for mean, error in zip(result.mean(name), result.error(name), strict=True)
+        ]
+        rows.append((name, *cells, f"{result.seconds[name].mean():.3f}"))
+    headings = ("method", *(str(n) for n in result.n_features), "seconds")
+    title = f"Cross-validated {result.score_name} by number of features (± standard error)"
+    out.print(table_of(headings, rows, title))
+    say(f"Without any feature: {result.baseline:.3f}.")
+    for name, problem in result.problems.items():
+        note(f"note: {name} could not take part: {problem}")
+
+
+def _as_table(result: Comparison) -> Table:
+    frame = result.to_frame()
+    numbers = frame.drop(columns="method")
+    return Table(
+        numbers.to_numpy(dtype=float),
+        frame["method"].to_numpy(dtype=str),
+        np.array(numbers.columns, dtype=str),
+        target_name="method",
+    )
+
+
+def _split(text: str) -> list[str]:
+    return [part.strip() for part in text.split(",") if part.strip()]
+
+
+def _whole(text: str) -> list[int]:
+    parts = _split(text)
+    if not parts or not all(part.isdecimal() and int(part) > 0 for part in parts):
+        raise ValueError(f"-k takes whole numbers, as in 5,10,20; got {text!r}.")
+    return [int(part) for part in parts]

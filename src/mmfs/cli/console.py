@@ -1,0 +1,115 @@
+"""The terminal: progress and sentences on stderr, results on stdout."""
+
+import signal
+import sys
+import time
+import traceback
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, Progress, TaskID, TaskProgressColumn, TextColumn
+from rich.table import Table
+
+# Exit codes, as documented.
+DONE, REFUSED, USAGE, UNEXPECTED, INTERRUPTED, TERMINATED = 0, 1, 2, 3, 130, 143
+
+# Work shorter than this shows no progress.
+PATIENCE = 1.0
+
+WORDS = {"feature", "why", "makes redundant", "method", "enters", "", "value"}
+
+out = Console(highlight=False, soft_wrap=False)
+err = Console(stderr=True, highlight=False)
+
+
+class Reporter:
+    """Shows how far work has come, if someone is looking."""
+
+    def __init__(self, quiet: bool) -> None:
+        self._shown = not quiet and err.is_terminal
+        self._bar: Progress | None = None
+        self._task: TaskID | None = None
+        self._start = time.monotonic()
+
+    def __call__(self, text: str, done: float | None, total: float | None) -> None:
+        if not self._shown or time.monotonic() - self._start < PATIENCE:
+            return
+        if self._bar is None:
+            columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn())
+            self._bar = Progress(*columns, console=err, transient=True)
+            self._task = self._bar.add_task("")
+            self._bar.start()
+        assert self._task is not None
+        self._bar.update(self._task, description=escape(text), completed=done or 0, total=total)
+
+    @property
+    def function(self) -> Any:
+        """As a plain function, which copying a selector leaves as it is."""
+        return lambda text, done, total: self(text, done, total)
+
+    def close(self) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+            self._bar = None
+
+
+def say(text: str) -> None:
+    """A sentence of the result; the terminal breaks its lines."""
+    out.print(text, soft_wrap=True)
+
+
+def note(text: str) -> None:
+    """A remark that is not part of the result."""
+    err.print(escape(f"mmfs: {text}"), soft_wrap=True)
+
+
+@contextmanager
+def one_sentence(quiet: bool, debug: bool) -> Iterator[Reporter]:
+    """Run a command: errors become one sentence and an exit code, warnings become notes."""
+    report = Reporter(quiet)
+    previous = signal.signal(signal.SIGTERM, lambda *_: sys.exit(TERMINATED))
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("once")
+            warnings.showwarning = lambda message, *_, **__: note(f"note: {message}")
+            yield report
+    except KeyboardInterrupt:
+        report.close()
+        note("interrupted; nothing was written.")
+        raise SystemExit(INTERRUPTED) from None
+    except Exception as error:
+        report.close()
+        if debug:
+            traceback.print_exc()
+        raise SystemExit(_said(error, debug)) from None
+    finally:
+        report.close()
+        signal.signal(signal.SIGTERM, previous)
+
+
+def _said(error: Exception, debug: bool) -> int:
+    if isinstance(error, MemoryError):
+        note("the data do not fit into memory; include fewer columns, or use a larger machine.")
+        return REFUSED
+    text = " ".join(str(error).split()) or type(error).__name__
+    if isinstance(error, ValueError | ImportError | OSError):
+        note(text)
+        return REFUSED
+    hint = "" if debug else " Run it again with --debug for details."
+    note(f"unexpected {type(error).__name__}: {text}. This is a defect of mmfs.{hint}")
+    return UNEXPECTED
+
+
+def table_of(headings: Sequence[str], rows: Sequence[Sequence[str]], title: str = "") -> Table:
+    """Words to the left, numbers to the right; names are shown as they are."""
+    made = Table(title=title or None, title_justify="left")
+    for heading in headings:
+        words = heading in WORDS
+        made.add_column(heading, justify="left" if words else "right", overflow="fold")
+    for row in rows:
+        made.add_row(*(escape(cell) for cell in row))
+    return made

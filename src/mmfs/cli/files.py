@@ -1,0 +1,105 @@
+"""mmfs convert and mmfs info: files as such."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import scipy.sparse as sp
+import typer
+
+from mmfs.cli.console import Reporter, note, out, table_of
+from mmfs.cli.options import OUTPUT, Force, Source, option
+from mmfs.io import Table, write_table
+
+To = Annotated[
+    str | None,
+    option("--to", help="Format to write, if the name does not tell it.", panel=OUTPUT),
+]
+
+
+def convert(
+    progress: Reporter,
+    *,
+    source: Source,
+    output: Annotated[Path, typer.Argument(help="File to write.", show_default=False)],
+    to: To = None,
+    force: Force = False,
+) -> None:
+    """Write data in another format.
+
+    Examples:
+
+      mmfs convert genes.csv genes.parquet
+
+      mmfs convert counts.mtx.gz counts.npz --transpose --names features.txt --target cells.txt
+    """
+    data = source.read(progress)
+    lost = write_table(data, output, format=to, force=force)
+    progress.close()
+    if lost:
+        note(f"note: {output} does not hold {' and '.join(lost)}.")
+    n_rows, n_columns = data.X.shape
+    note(f"wrote {output}: {n_rows:,} instances, {n_columns:,} features")
+
+
+def info(progress: Reporter, *, source: Source) -> None:
+    """Say what a file holds.
+
+    Examples:
+
+      mmfs info genes.csv --target diagnosis
+    """
+    data = source.read(progress)
+    progress.close()
+    out.print(table_of(("", "value"), _facts(source.data, data)))
+
+
+def _facts(path: Path, data: Table) -> list[tuple[str, str]]:
+    X = data.X
+    n_rows, n_columns = X.shape
+    values = X.data if sp.issparse(X) else X
+    n_missing = _count(values, np.isnan) if values.dtype.kind == "f" else 0
+    facts = [
+        ("file", str(path)),
+        ("instances", f"{n_rows:,}"),
+        ("features", f"{n_columns:,}"),
+        ("stored as", f"{X.format.upper() if sp.issparse(X) else 'dense'}, {X.dtype}"),
+        ("in memory", f"{_bytes(X) / 1e6:,.1f} MB"),
+    ]
+    if sp.issparse(X):
+        facts.append(("stored values", f"{X.nnz:,} ({X.nnz / n_rows:,.1f} per instance)"))
+    facts.append(("missing values", f"{n_missing:,}"))
+    if data.feature_names is not None:
+        names = ", ".join(data.feature_names[:3].tolist())
+        facts.append(("names", names + (", ..." if n_columns > 3 else "")))
+    else:
+        last = n_columns - 1 + data.numbered_from
+        facts.append(("names", f"none; columns are numbered {data.numbered_from} to {last:,}"))
+    if data.row_names is not None:
+        rows = ", ".join(data.row_names[:3].tolist())
+        facts.append(("names of rows", rows + (", ..." if n_rows > 3 else "")))
+    if data.y is None:
+        facts.append(("target", "none; name one with --target"))
+    else:
+        facts.append((f"target {data.target_name or ''}".strip(), _target(data.y)))
+    return facts
+
+
+def _target(y: np.ndarray) -> str:
+    if y.ndim > 1:
+        return f"{y.shape[1]} columns"
+    values, counts = np.unique(y.astype(str) if y.dtype.kind == "O" else y, return_counts=True)
+    if len(values) > 20:
+        return f"{len(values):,} different values, from {values[0]} to {values[-1]}"
+    return ", ".join(f"{value}: {count:,}" for value, count in zip(values, counts, strict=True))
+
+
+def _count(values: Any, test: Any) -> int:
+    """How many values pass a test, a few million at a time."""
+    flat = values.reshape(-1, order="A") if values.ndim > 1 else values
+    step = 1 << 22
+    return sum(int(test(flat[i : i + step]).sum()) for i in range(0, len(flat), step))
+
+
+def _bytes(X: Any) -> int:
+    return X.data.nbytes + X.indices.nbytes + X.indptr.nbytes if sp.issparse(X) else X.nbytes

@@ -1,0 +1,248 @@
+"""Options that commands share, and how they become arguments of public functions."""
+
+import inspect
+from collections.abc import Callable
+from dataclasses import MISSING, dataclass, fields
+from pathlib import Path
+from typing import Annotated, Any, get_type_hints
+
+import typer
+
+from mmfs import MMFS
+from mmfs.cli.console import Reporter, one_sentence
+from mmfs.io import FileProblem, Outputs, Table, read_table
+
+DATA, METHOD, OUTPUT = "Data", "Selection", "Output"
+
+
+def option(*names: str, help: str, panel: str, **more: Any) -> Any:
+    return typer.Option(*names, help=help, rich_help_panel=panel, show_default=False, **more)
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where data come from."""
+
+    data: Annotated[Path, typer.Argument(help="File with the data.", show_default=False)]
+    target: Annotated[
+        str | None,
+        option("--target", "-t", help="Column with the target, or a file with it (FILE or "
+               "FILE:COLUMN). svmlight and .npz files have their own.", panel=DATA),
+    ] = None  # fmt: skip
+    include: Annotated[
+        list[str] | None,
+        option("--include", help="Look only at columns of this name or pattern (gene_*); may be "
+               "repeated.", panel=DATA),
+    ] = None  # fmt: skip
+    exclude: Annotated[
+        list[str] | None,
+        option("--exclude", help="Leave out columns of this name or pattern; may be repeated.",
+               panel=DATA),
+    ] = None  # fmt: skip
+    names: Annotated[
+        str | None,
+        option("--names", help="File with the names of the columns, one in a line.", panel=DATA),
+    ] = None
+    groups: Annotated[
+        str | None,
+        option("--groups", help="Column or file of groups of rows (patients, days) that "
+               "cross-validation keeps together.", panel=DATA),
+    ] = None  # fmt: skip
+    transpose: Annotated[
+        bool, option("--transpose", help="Rows are features, columns instances.", panel=DATA)
+    ] = False
+    format: Annotated[
+        str | None,
+        option("--format", help="csv, tsv, parquet, arrow, svmlight, npy, npz, mtx, hdf5 or h5ad, "
+               "if the name of the file does not tell.", panel=DATA),
+    ] = None  # fmt: skip
+
+    def read(self, report: Reporter) -> Table:
+        return read_table(
+            self.data,
+            target=self.target,
+            groups=self.groups,
+            names=self.names,
+            include=self.include or (),
+            exclude=self.exclude or (),
+            transpose=self.transpose,
+            format=self.format,
+            progress=report,
+        )
+
+    def read_labelled(self, report: Reporter) -> Table:
+        table = self.read(report)
+        if table.y is None:
+            raise FileProblem(
+                f"{self.data} does not say what to predict; name its column, or a file, with "
+                "--target."
+            )
+        return table
+
+
+@dataclass(frozen=True)
+class How:
+    """How features are selected: the parameters of MMFS."""
+
+    kernel: Annotated[
+        str,
+        option("--kernel", help="aligned (default), linear, poly2, rbf or hsic.", panel=METHOD),
+    ] = "aligned"
+    relevance: Annotated[
+        str,
+        option("--relevance", help="correlation (default), mutual_info, binned_mutual_info or "
+               "hsic.", panel=METHOD),
+    ] = "correlation"  # fmt: skip
+    gamma: Annotated[
+        str, option("--gamma", help="Pressure towards few features: auto (default) or a number.",
+                    panel=METHOD)
+    ] = "auto"  # fmt: skip
+    C: Annotated[
+        float, option("--C", help="Largest weight of a feature (default 1; inf).", panel=METHOD)
+    ] = 1.0
+    theta: Annotated[
+        float, option("--theta", help="Weight of relevance against redundancy (default 0.5).",
+                      panel=METHOD)
+    ] = 0.5  # fmt: skip
+    formulation: Annotated[
+        str, option("--formulation", help="squared_bias (default) or constrained.", panel=METHOD)
+    ] = "squared_bias"
+    rank: Annotated[
+        str, option("--rank", help="Rank by alpha (default) or by order of entry (path).",
+                    panel=METHOD)
+    ] = "alpha"  # fmt: skip
+    task: Annotated[
+        str, option("--task", help="auto (default), classification or regression.", panel=METHOD)
+    ] = "auto"
+    center: Annotated[
+        bool, option("--center/--no-center", help="Whether columns are centred.", panel=METHOD)
+    ] = True
+    tol: Annotated[
+        float, option("--tol", help="Duality gap at which to stop (default 1e-4).", panel=METHOD)
+    ] = 1e-4
+    seed: Annotated[
+        int, option("--seed", help="Seed of everything random (default 0).", panel=METHOD)
+    ] = 0
+    jobs: Annotated[int | None, option("--jobs", "-j", help="Threads.", panel=METHOD)] = None
+
+    def selector(self, n_features: int | None, report: Reporter) -> MMFS:
+        gamma: float | str = self.gamma
+        if gamma != "auto":
+            try:
+                gamma = float(gamma)
+            except ValueError:
+                raise ValueError(f"--gamma is 'auto' or a number, not {gamma!r}.") from None
+        return MMFS(
+            n_features,
+            gamma=gamma,
+            C=self.C,
+            theta=self.theta,
+            kernel=self.kernel,
+            relevance=self.relevance,
+            formulation=self.formulation,
+            rank=self.rank,
+            task=self.task,
+            center=self.center,
+            tol=self.tol,
+            random_state=self.seed,
+            n_jobs=self.jobs,
+            verbose=report.function,
+        )
+
+
+Count = Annotated[
+    str | None,
+    option("-k", help="How many features: a number, or auto for as many as predict best by "
+           "cross-validation. Without it: all that tell more than chance.", panel=METHOD),
+]  # fmt: skip
+Picture = Annotated[
+    Path | None,
+    option("--plot", help="Write a plot (.svg, .png, .pdf).", panel=OUTPUT),
+]
+Force = Annotated[bool, option("--force", help="Replace files that exist.", panel=OUTPUT)]
+
+
+def number(k: str | None) -> int | None:
+    """What -k says, if it is a number or nothing."""
+    if k is None:
+        return None
+    if not k.isdecimal() or int(k) == 0:
+        raise ValueError(f"-k is a whole number of at least 1, or 'auto', not {k!r}.")
+    return int(k)
+
+
+def folds(cv: int | None) -> int:
+    if cv is not None and cv < 2:
+        raise ValueError(f"--cv takes at least 2 folds, not {cv}.")
+    return cv or 5
+
+
+def save_picture(display: Any, path: Path, outputs: Outputs) -> None:
+    kind = path.suffix.lower().removeprefix(".")
+    if kind not in display.figure_.canvas.get_supported_filetypes():
+        raise FileProblem(f"{path} cannot be a plot; let its name end in .svg, .png or .pdf.")
+    display.figure_.savefig(outputs.stage(path), format=kind, dpi=150)
+
+
+@dataclass(frozen=True)
+class Talk:
+    """What every command understands."""
+
+    quiet: Annotated[
+        bool, option("--quiet", "-q", help="No progress on stderr.", panel="Messages")
+    ] = False
+    debug: Annotated[bool, option("--debug", help="Tracebacks with errors.", panel="Messages")] = (
+        False
+    )
+
+
+GROUPS = (Source, How, Talk)
+
+
+def command(app: typer.Typer, function: Callable[..., None], name: str | None = None) -> None:
+    """Register a function whose parameters may be groups of options, such as `Source`.
+
+    It is called with a Reporter, then with its parameters as keywords.
+    """
+    hints = get_type_hints(function, include_extras=True) | {"talk": Talk}
+    own = dict(inspect.signature(function).parameters)
+    del own["progress"]
+    own["talk"] = inspect.Parameter("talk", inspect.Parameter.KEYWORD_ONLY)
+    given: list[inspect.Parameter] = []
+    for parameter in own.values():
+        kind = hints[parameter.name]
+        if kind in GROUPS:
+            given += _parameters(kind)
+        else:
+            given.append(parameter.replace(annotation=kind))
+
+    def run(**values: Any) -> None:
+        arguments: dict[str, Any] = {
+            name: _gathered(hints[name], values) if hints[name] in GROUPS else values[name]
+            for name in own
+        }
+        talk = arguments.pop("talk")
+        with one_sentence(talk.quiet, talk.debug) as progress:
+            function(progress, **arguments)
+
+    run.__signature__ = inspect.Signature(given)  # type: ignore[attr-defined]
+    run.__annotations__ = {parameter.name: parameter.annotation for parameter in given}
+    run.__name__, run.__doc__ = function.__name__, function.__doc__
+    app.command(name)(run)
+
+
+def _gathered(group: Any, values: dict[str, Any]) -> Any:
+    return group(**{field.name: values[field.name] for field in fields(group)})
+
+
+def _parameters(group: Any) -> list[inspect.Parameter]:
+    hints = get_type_hints(group, include_extras=True)
+    return [
+        inspect.Parameter(
+            field.name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=inspect.Parameter.empty if field.default is MISSING else field.default,
+            annotation=hints[field.name],
+        )
+        for field in fields(group)
+    ]

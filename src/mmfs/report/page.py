@@ -1,0 +1,192 @@
+"""The report: one HTML page that needs nothing else."""
+
+import json
+from importlib.resources import files
+from typing import Any
+
+import numpy as np
+from markupsafe import Markup
+
+from mmfs.comparing import Comparison
+from mmfs.io.streams import needed
+from mmfs.plots import (
+    PathDisplay,
+    ScoresDisplay,
+    SelectionDisplay,
+    SimilarityDisplay,
+    margin_line,
+)
+from mmfs.report.record import made_redundant
+from mmfs.report.svg import Plot, heat_map, plot_axes
+
+Figure = tuple[str, str, Markup]  # heading, what it shows, drawing
+
+LABELLED = 8  # selected features named in the scatter
+CURVES = 10
+
+
+def selection_page(
+    record: dict[str, Any],
+    selection: SelectionDisplay,
+    similarity: SimilarityDisplay,
+    path: PathDisplay | None,
+    scores: ScoresDisplay | None,
+) -> str:
+    """A page on what was selected and why."""
+    figures = [relevance_figure(selection), similarity_figure(similarity)]
+    if path is not None:
+        figures.append(path_figure(path))
+    if scores is not None:
+        figures.append(scores_figure(scores))
+    frame = selection.frame
+    redundant = made_redundant(frame)
+    kept = frame[frame["selected"]].sort_values("rank")
+    dropped = frame[~frame["selected"]].sort_values("relevance", ascending=False)
+    largest = max(float(frame["alpha"].max()), 1e-300)
+    return _render(
+        title=f"Features selected from {record['data']['file']}",
+        record=record,
+        figures=figures,
+        kept=[
+            {
+                "rank": int(row.rank),
+                "feature": str(row.Index),
+                "alpha": row.alpha,
+                "share": row.alpha / largest,
+                "relevance": row.relevance,
+                "redundancy": row.redundancy,
+                "redundant": redundant[str(row.Index)],
+                "why": row.why,
+            }
+            for row in kept.itertuples()
+        ],
+        dropped=[
+            {
+                "feature": str(row.Index),
+                "relevance": row.relevance,
+                "redundancy": row.redundancy,
+                "why": row.why,
+            }
+            for row in dropped.itertuples()
+        ],
+        scores=scores,
+        comparison=None,
+    )
+
+
+def comparison_page(record: dict[str, Any], comparison: Comparison) -> str:
+    """A page on methods compared."""
+    return _render(
+        title=f"Methods compared on {record['data']['file']}",
+        record=record,
+        figures=[comparison_figure(comparison)],
+        kept=[],
+        dropped=[],
+        scores=None,
+        comparison=comparison,
+    )
+
+
+def _render(**content: Any) -> str:
+    jinja2 = needed("jinja2", "report")
+    folder = files("mmfs.report")
+    parts = {name: Markup((folder / f"page.{name}").read_text("utf-8")) for name in ("css", "js")}
+    environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined)
+    template = environment.from_string((folder / "page.html").read_text("utf-8"))
+    embedded = json.dumps(content["record"], indent=2).replace("<", "\\u003c")
+    return template.render(**parts, embedded=Markup(embedded), **content)
+
+
+def relevance_figure(display: SelectionDisplay) -> Figure:
+    frame = display.frame
+    ends = margin_line(display)
+    x, y = plot_axes([*frame["relevance"], *(end[0] for end in ends)], frame["redundancy"])
+    plot = Plot(x, y, "relevance", "redundancy", "Relevance against redundancy")
+    plot.line([end[0] for end in ends], [end[1] for end in ends], "margin", "the margin")
+    largest = max(float(frame["alpha"].max()), 1e-300)
+    kept = frame[frame["selected"]].sort_values("rank")
+    for row in frame[~frame["selected"]].itertuples():
+        plot.point(row.relevance, row.redundancy, 3, "dropped", f"{row.Index}: {row.why}")
+    for row in kept.itertuples():
+        size = 4 + 5 * np.sqrt(row.alpha / largest)
+        plot.point(row.relevance, row.redundancy, size, "kept", f"{row.Index}: {row.why}")
+    taken: list[tuple[float, float]] = []
+    for row in kept.itertuples():
+        place = float(x(row.relevance)), float(y(row.redundancy))
+        if len(taken) < LABELLED and all(
+            abs(place[1] - other[1]) > 13 or abs(place[0] - other[0]) > 110 for other in taken
+        ):
+            plot.note(row.relevance, row.redundancy, _shortened(str(row.Index)))
+            taken.append(place)
+    words = (
+        "Each point is a feature. Those selected (size: weight) lie on the margin, where what a "
+        "feature tells beyond the others just pays for it; dropped ones are above it: too "
+        "redundant for their relevance."
+    )
+    return "Relevance against redundancy", words, plot.svg()
+
+
+def similarity_figure(display: SimilarityDisplay) -> Figure:
+    drawing = heat_map(
+        display.names, display.similarities, display.n_selected, "Similarity of features"
+    )
+    words = (
+        f"The first {display.n_selected} are selected; those after the gap were dropped and are "
+        "most like one of them. Red: alike, blue: opposed, pale: unrelated."
+    )
+    return "Similarity", words, drawing
+
+
+def path_figure(display: PathDisplay) -> Figure:
+    gammas = display.path.gammas
+    curves = display.curves(CURVES)
+    heights = np.concatenate([alpha for _, alpha in curves]) if curves else np.zeros(1)
+    x, y = plot_axes(gammas, heights, log_x=True, flip_x=True)
+    plot = Plot(x, y, "gamma", "alpha", "Weights along the path")
+    for i, (name, alpha) in enumerate(curves):
+        plot.line(gammas, alpha, f"series s{i % 12}", name)
+    words = "Weights of features as the pressure towards few of them falls, from left to right."
+    return "Path", words, plot.svg() + _legend([name for name, _ in curves])
+
+
+def scores_figure(display: ScoresDisplay) -> Figure:
+    low, high = display.mean - display.error, display.mean + display.error
+    x, y = plot_axes(display.n_features, [*low, *high], log_x=True)
+    plot = Plot(x, y, "features", display.score_name, "Score against the number of features")
+    plot.band(display.n_features, low, high, "band")
+    plot.line(display.n_features, display.mean, "series s0", "mean over folds")
+    for n, mean, error in zip(display.n_features, display.mean, display.error, strict=True):
+        kind = "kept" if n == display.chosen else "s0 dot"
+        plot.point(n, mean, 4, kind, f"{n} features: {mean:.4f}, standard error {error:.4f}")
+    words = (
+        "Cross-validated, with the features selected anew in every fold; the band is one standard "
+        "error to either side."
+    )
+    return f"{display.score_name.capitalize()} against number of features", words, plot.svg()
+
+
+def comparison_figure(comparison: Comparison) -> Figure:
+    means = {name: comparison.mean(name) for name in comparison.scores}
+    heights = [comparison.baseline, *(value for mean in means.values() for value in mean)]
+    x, y = plot_axes(comparison.n_features, heights, log_x=True)
+    plot = Plot(x, y, "features", comparison.score_name, "Methods compared")
+    ends = comparison.n_features[[0, -1]]
+    plot.line(ends, [comparison.baseline] * 2, "margin", "no features")
+    for i, (name, mean) in enumerate(means.items()):
+        plot.line(comparison.n_features, mean, f"series s{i % 12}", name)
+        for n, value in zip(comparison.n_features, mean, strict=True):
+            plot.point(n, value, 3, f"s{i % 12} dot", f"{name}, {n} features: {value:.4f}")
+    words = "Mean over folds, with the features selected anew in every fold. Dashed: no features."
+    return "Methods compared", words, plot.svg() + _legend(list(means))
+
+
+def _legend(names: list[str]) -> Markup:
+    items = Markup("").join(
+        Markup('<li><i class="s{}"></i>{}</li>').format(i % 12, _shortened(name))
+        for i, name in enumerate(names)
+    )
+    return Markup('<ul class="legend">{}</ul>').format(items)
+
+
+def _shortened(name: str) -> str:
+    return name if len(name) <= 28 else name[:27] + "…"
