@@ -30,7 +30,7 @@ from mmfs.report import (
 )
 
 # Dropped features that are explained, the most relevant ones; selected ones shown in the terminal.
-EXPLAINED, SHOWN = 200, 100
+EXPLAINED, SHOWN = 200, 50
 
 NUMBERS = (1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 70, 100)
 
@@ -216,7 +216,7 @@ def _show(
     )
 
 
-def _few(names: list[str], most: int = 3) -> str:
+def _few(names: list[str], most: int = 2) -> str:
     more = f" and {len(names) - most} more" if len(names) > most else ""
     return ", ".join(names[:most]) + more
 

@@ -18,20 +18,26 @@ Array = np.ndarray
 
 def read_npy(path: Path, wanted: Wanted, progress: Progress | None) -> Table:
     """A matrix, mapped into memory rather than read."""
+    return Table(matrix(read_array(path), path))
+
+
+def read_array(path: Path) -> Array:
     with file_problems(path), _array_problems(path):
-        return Table(matrix(np.load(path, mmap_mode="r", allow_pickle=False), path))
+        return np.load(path, mmap_mode="r", allow_pickle=False)
 
 
 def read_npz(path: Path, wanted: Wanted, progress: Progress | None) -> Table:
     """X, or a sparse matrix as SciPy saves it, with y, feature_names and row_names if there."""
     with open_stream(path, progress) as stream, _array_problems(path):
         parts = np.load(stream.file, allow_pickle=False)
-        if "indptr" in parts.files:
+        if not wanted.features:
+            X: Any = None
+        elif "indptr" in parts.files:
             stream.file.seek(0)
             X = sp.load_npz(stream.file)
         else:
             X = parts[only_matrix(parts.files, lambda name: parts[name].ndim, path)]
-        return with_parts(matrix(X, path), parts.files, parts.__getitem__, wanted, path)
+        return with_parts(X, parts.files, parts.__getitem__, wanted, path)
 
 
 def with_parts(X: Any, names: Any, get: Any, wanted: Wanted, path: Path) -> Table:
@@ -49,8 +55,10 @@ def with_parts(X: Any, names: Any, get: Any, wanted: Wanted, path: Path) -> Tabl
         return as_text(get(name)) if name in names else None
 
     y, groups = labels(target), labels(wanted.groups)
-    names_of = text("feature_names")
     rows = text("row_names") if "row_names" in names else text("sample_ids")
+    if not wanted.features:
+        return Table(X, y, None, rows, target, groups)
+    X, names_of = matrix(X, path), text("feature_names")
     for found, n, what in ((names_of, X.shape[1], "feature_names"), (rows, X.shape[0], "rows")):
         if found is not None and len(found) != n:
             raise FileProblem(f"{path} has {len(found):,} {what} for {n:,}.")

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from itertools import compress
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -27,12 +27,11 @@ def read_parquet(path: Path, wanted: Wanted, progress: Progress | None) -> Table
     parquet = needed("pyarrow.parquet", "data")
     with file_problems(path), arrow_problems(path, "Parquet"):
         file = parquet.ParquetFile(path, memory_map=True)
-        schema = file.schema_arrow
 
         def columns(names: list[str]) -> Any:
             return file.read(columns=names)
 
-        return _read(path, schema, file.metadata.num_rows, columns, wanted, progress)
+        return _read(path, file.schema_arrow, file.metadata.num_rows, columns, wanted, progress)
 
 
 def read_arrow(path: Path, wanted: Wanted, progress: Progress | None) -> Table:
@@ -52,55 +51,58 @@ def _read(
     progress: Progress | None,
 ) -> Table:
     names = list(schema.names)
-    types = {field.name: field.type for field in schema}
-    if len(types) < len(names):
+    if len(set(names)) < len(names):
         raise FileProblem(f"{path} has several columns of one name; rename them.")
-    rows = choose_columns(path, names, wanted, str(types[names[0]]) if names else "")
-    rest = [name for name in names if name not in (wanted.target, wanted.groups, rows)]
-    features = list(compress(rest, wanted.mask(rest)))
-
-    def batches() -> Iterator[tuple[int, Any]]:
-        for start in range(0, len(features), BATCH):
-            if progress:
-                progress("reading", start, len(features))
-            yield start, columns(features[start : start + BATCH])
-
-    X = np.empty((n_rows, len(features)), dtype=common_type(types[n] for n in features), order="F")
-    for start, batch in batches():
-        for offset, name in enumerate(batch.column_names):
-            X[:, start + offset] = numbers_of(batch.column(name), name, path)
-
-    def one(name: str | None) -> Any:
-        return None if name is None else columns([name]).column(name)
-
-    return labelled(X, features, one, wanted, rows, path)
+    roles = roles_of(path, names, wanted, str(schema.types[0]) if names else "")
+    return from_columns(path, schema, n_rows, columns, roles, wanted, progress)
 
 
-def labelled(
-    X: Array,
-    features: list[str],
-    column: Callable[[str | None], Any],
-    wanted: Wanted,
-    rows: str | None,
-    path: Path,
-) -> Table:
-    """A table whose target, groups and names of rows are Arrow columns."""
-    y, groups = (values_of(column(name)) for name in (wanted.target, wanted.groups))
-    row_names = None if rows is None else names_of_rows(column(rows), rows, path)
-    return Table(X, y, np.array(features, dtype=str), row_names, wanted.target, groups)
+class Roles(NamedTuple):
+    features: list[str]
+    rows: str | None  # the column that holds the names of the rows
 
 
-def choose_columns(path: Path, names: list[str], wanted: Wanted, first_type: str) -> str | None:
-    """The column that holds the names of the rows; target and groups must be there."""
+def roles_of(path: Path, names: list[str], wanted: Wanted, first_type: str) -> Roles:
+    """What each column is for; the first one may be for the names of the rows."""
     if not names:
         raise FileProblem(f"{path} has no columns.")
-    labels = [name for name in (wanted.target, wanted.groups) if name is not None]
-    for name in labels:
+    for name in wanted.labels:
         position(name, names, f"column in {path} called")
     first = names[0]
     unnamed = first in ("", "__index_level_0__", "Unnamed: 0") or "string" in first_type
-    named = unnamed and first not in (*labels, *wanted.exclude) and len(names) > 1
-    return first if named else None
+    named = unnamed and first not in (*wanted.labels, *wanted.exclude) and len(names) > 1
+    rows = first if named else None
+    rest = [name for name in names if name not in (*wanted.labels, rows)]
+    return Roles(list(compress(rest, wanted.mask(rest))), rows)
+
+
+def from_columns(
+    path: Path,
+    schema: Any,
+    n_rows: int,
+    columns: Callable[[list[str]], Any],
+    roles: Roles,
+    wanted: Wanted,
+    progress: Progress | None,
+) -> Table:
+    """A table from Arrow columns, of which `columns` gets some."""
+    features, rows = roles
+    kind = common_type(schema.field(name).type for name in features)
+    X = np.empty((n_rows, len(features)), dtype=kind, order="F")
+    for start in range(0, len(features), BATCH):
+        if progress:
+            progress("reading", start, len(features))
+        batch = columns(features[start : start + BATCH])
+        for offset, name in enumerate(batch.column_names):
+            X[:, start + offset] = numbers_of(batch.column(name), name, path)
+
+    def one(name: str) -> Any:
+        return columns([name]).column(name)
+
+    y = None if wanted.target is None else values_of(one(wanted.target))
+    groups = None if wanted.groups is None else values_of(one(wanted.groups))
+    row_names = None if rows is None else names_of_rows(one(rows), rows, path)
+    return Table(X, y, np.array(features, dtype=str), row_names, wanted.target, groups)
 
 
 def common_type(types: Iterator[Any]) -> Any:
@@ -122,10 +124,8 @@ def numbers_of(column: Any, name: str, path: Path) -> Array:
     return column.to_numpy()
 
 
-def values_of(column: Any) -> Array | None:
+def values_of(column: Any) -> Array:
     """An Arrow column as labels: text, numbers, or objects where values are missing."""
-    if column is None:
-        return None
     kind = str(column.type)
     if "string" in kind:
         values = column.to_pylist()

@@ -210,11 +210,11 @@ def _vector(where: Any, n: int, ids: Array | None, what: str) -> Array:
     path, part = _split(where)
     extension, _ = split_compression(path)
     if extension == ".npy":
-        values, rows = np.load(path, allow_pickle=False), None
-    elif part is None and extension in (".csv", ".tsv", ".tab", ".txt", ""):
+        values, rows = arrays.read_array(path), None
+    elif part is None and extension in (*FORMATS["csv"].extensions, *FORMATS["tsv"].extensions, ""):
         values, rows = _lines(path, n), None
     else:
-        table = read_table(path, target=part)
+        table = format_of(path).read(path, Wanted(target=part, features=False), None)
         if table.y is None:
             raise FileProblem(f"{path} has several columns; say which, as in {path}:NAME.")
         values, rows = table.y, table.row_names

@@ -18,14 +18,17 @@ def read_hdf(path: Path, wanted: Wanted, progress: Progress | None) -> Table:
         def n_dimensions(name: str) -> int:
             return 2 if _is_sparse(file[name]) else getattr(file[name], "ndim", 0)
 
-        X = file[only_matrix(names, n_dimensions, path)]
-        if _is_sparse(X):
+        loaded: Any = None
+        X = file[only_matrix(names, n_dimensions, path)] if wanted.features else None
+        if X is None:
+            pass
+        elif _is_sparse(X):
             kind = {"csc": sp.csc_array, "csr": sp.csr_array}[str(X.attrs["format"])]
             parts = (X["data"][()], X["indices"][()], X["indptr"][()])
             loaded = kind(parts, shape=tuple(X.attrs["shape"]))
         else:
             loaded = X[()]
-        return with_parts(matrix(loaded, path), names, lambda name: file[name][()], wanted, path)
+        return with_parts(loaded, names, lambda name: file[name][()], wanted, path)
 
 
 def read_h5ad(path: Path, wanted: Wanted, progress: Progress | None) -> Table:

@@ -84,12 +84,20 @@ class Wanted(NamedTuple):
     include: Sequence[str] = ()
     exclude: Sequence[str] = ()
 
+    features: bool = True  # or only target and groups
+
     @property
     def filters(self) -> bool:
         return bool(self.include or self.exclude)
 
+    @property
+    def labels(self) -> list[str]:
+        return [name for name in (self.target, self.groups) if name is not None]
+
     def mask(self, names: Sequence[str]) -> Array:
         """Which of the columns called so are to be features."""
+        if not self.features:
+            return np.zeros(len(names), dtype=bool)
         keep = self._matching(names, self.include) if self.include else np.full(len(names), True)
         if self.exclude:
             keep &= ~self._matching(names, self.exclude)

@@ -1,20 +1,12 @@
 """CSV and TSV files."""
 
 import csv
-from itertools import compress
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from mmfs.io.arrow import (
-    arrow_problems,
-    as_arrow,
-    choose_columns,
-    common_type,
-    labelled,
-    numbers_of,
-)
+from mmfs.io.arrow import arrow_problems, as_arrow, from_columns, roles_of
 from mmfs.io.outputs import open_output
 from mmfs.io.streams import FileProblem, Progress, needed, open_stream
 from mmfs.io.table import Table, Wanted, distinct, position
@@ -29,25 +21,14 @@ def read_text(path: Path, wanted: Wanted, progress: Progress | None) -> Table:
     """Instances as lines, under a line of names."""
     header, separator = _header(path)
     names = distinct(header)
-    rows = choose_columns(path, names, wanted, "")
-    labels = (wanted.target, wanted.groups)
-    rest = [name for name in names if name not in (*labels, rows)]
-    read = set(compress(rest, wanted.mask(rest))) | {*labels, rows}
+    either = [roles_of(path, names, wanted, kind) for kind in ("", "string")]  # not known yet
+    read = {*wanted.labels, *either[0].features, *either[1].features, either[1].rows}
     table = _parsed(path, names, [name for name in names if name in read], separator, progress)
-    if rows is None and table.num_rows:
-        rows = choose_columns(path, names, wanted, str(table.schema.field(0).type))
     if table.num_rows == 0:
         raise FileProblem(f"{path} has a line of names, but no others.")
-    features = [name for name in table.column_names if name not in (*labels, rows)]
-    kind = common_type(table.schema.field(name).type for name in features)
-    X = np.empty((table.num_rows, len(features)), dtype=kind, order="F")
-    for j, name in enumerate(features):
-        X[:, j] = numbers_of(table.column(name), name, path)
-
-    def one(name: str | None) -> Any:
-        return None if name is None else table.column(name)
-
-    return labelled(X, features, one, wanted, rows, path)
+    first = str(table.schema.field(names[0]).type) if names[0] in read else ""
+    roles = roles_of(path, names, wanted, first)
+    return from_columns(path, table.schema, table.num_rows, table.select, roles, wanted, None)
 
 
 def read_transposed(path: Path, wanted: Wanted, progress: Progress | None) -> Table:

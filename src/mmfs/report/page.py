@@ -2,6 +2,7 @@
 
 import json
 from importlib.resources import files
+from pathlib import PurePath
 from typing import Any
 
 import numpy as np
@@ -44,7 +45,7 @@ def selection_page(
     dropped = frame[~frame["selected"]].sort_values("relevance", ascending=False)
     largest = max(float(frame["alpha"].max()), 1e-300)
     return _render(
-        title=f"Features selected from {record['data']['file']}",
+        title=f"Features selected from {_file_name(record)}",
         record=record,
         figures=figures,
         kept=[
@@ -77,7 +78,7 @@ def selection_page(
 def comparison_page(record: dict[str, Any], comparison: Comparison) -> str:
     """A page on methods compared."""
     return _render(
-        title=f"Methods compared on {record['data']['file']}",
+        title=f"Methods compared on {_file_name(record)}",
         record=record,
         figures=[comparison_figure(comparison)],
         kept=[],
@@ -85,6 +86,10 @@ def comparison_page(record: dict[str, Any], comparison: Comparison) -> str:
         scores=None,
         comparison=comparison,
     )
+
+
+def _file_name(record: dict[str, Any]) -> str:
+    return PurePath(record["data"]["file"]).name
 
 
 def _render(**content: Any) -> str:

@@ -103,7 +103,11 @@ class Plot:
         self._add("polygon", points=points, class_=kind)
 
     def note(self, x: float, y: float, text: str) -> None:
-        self._add("text", text, x=float(self.x(x)) + 7, y=float(self.y(y)) - 5, class_="note")
+        at, height = float(self.x(x)), float(self.y(y))
+        if at > 0.75 * WIDTH:
+            self._add("text", text, x=at - 9, y=height + 4, class_="note end")
+        else:
+            self._add("text", text, x=at + 9, y=height + 4, class_="note")
 
     def svg(self) -> Markup:
         return drawing(WIDTH, HEIGHT, self._title, self._parts)
