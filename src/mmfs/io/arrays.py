@@ -16,13 +16,17 @@ from mmfs.io.table import Table, Wanted, position
 Array = np.ndarray
 
 
+def _array_problems(path: Path) -> Any:
+    return file_problems(path, "NumPy file", (ValueError, KeyError, zipfile.BadZipFile))
+
+
 def read_npy(path: Path, wanted: Wanted, progress: Progress | None) -> Table:
     """A matrix, mapped into memory rather than read."""
     return Table(matrix(read_array(path), path))
 
 
 def read_array(path: Path) -> Array:
-    with file_problems(path), _array_problems(path):
+    with _array_problems(path):
         return np.load(path, mmap_mode="r", allow_pickle=False)
 
 
@@ -94,13 +98,9 @@ def matrix(X: Any, path: Path) -> Any:
 
 
 def read_mtx(path: Path, wanted: Wanted, progress: Progress | None) -> Table:
-    with open_stream(path, progress) as stream:
-        try:
-            X = scipy.io.mmread(stream.file)
-        except (ValueError, OverflowError, TypeError, StopIteration) as error:
-            if path.stat().st_size == 0:
-                raise FileProblem(f"{path} is empty.") from None
-            raise FileProblem(f"{path} is not a Matrix Market file ({error}).") from None
+    errors = (ValueError, OverflowError, TypeError, StopIteration)
+    with file_problems(path, "Matrix Market file", errors), open_stream(path, progress) as stream:
+        X = scipy.io.mmread(stream.file)
     return Table(matrix(X, path), numbered_from=1)
 
 
@@ -132,28 +132,3 @@ def plain(y: Array | None) -> Array | None:
 def write_mtx(table: Table, path: Path, compression: str) -> None:
     with open_output(path, compression) as file:
         scipy.io.mmwrite(file, table.X, precision=17)
-
-
-class _array_problems:
-    """Errors of NumPy on files, as one sentence."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
-        if error is None or isinstance(error, FileProblem):
-            return
-        if self._path.stat().st_size == 0:
-            raise FileProblem(f"{self._path} is empty.") from None
-        if isinstance(error, ValueError) and "pickle" in str(error).lower():
-            raise FileProblem(
-                f"{self._path} holds Python objects, which are not loaded since they could run "
-                "code; save it as numbers and text."
-            ) from None
-        if isinstance(error, ValueError | KeyError | zipfile.BadZipFile | EOFError | OSError):
-            raise FileProblem(
-                f"{self._path} is damaged or not a NumPy file ({error}); write it again."
-            ) from None

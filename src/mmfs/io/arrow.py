@@ -25,7 +25,7 @@ SMALL = ("float", "halffloat", "int8", "int16", "uint8", "uint16", "bool")
 def read_parquet(path: Path, wanted: Wanted, progress: Progress | None) -> Table:
     """The wanted columns of a Parquet file, a few hundred at a time."""
     parquet = needed("pyarrow.parquet", "data")
-    with file_problems(path), arrow_problems(path, "Parquet"):
+    with arrow_problems(path, "Parquet"):
         file = parquet.ParquetFile(path, memory_map=True)
 
         def columns(names: list[str]) -> Any:
@@ -37,7 +37,7 @@ def read_parquet(path: Path, wanted: Wanted, progress: Progress | None) -> Table
 def read_arrow(path: Path, wanted: Wanted, progress: Progress | None) -> Table:
     """The wanted columns of an Arrow (Feather) file, which is mapped into memory."""
     pyarrow = needed("pyarrow", "data")
-    with file_problems(path), arrow_problems(path, "Arrow"):
+    with arrow_problems(path, "Arrow"):
         table = pyarrow.ipc.open_file(pyarrow.memory_map(str(path))).read_all()
         return _read(path, table.schema, table.num_rows, table.select, wanted, progress)
 
@@ -157,21 +157,8 @@ def _offending(column: Any) -> str:
     return "numbers written as text"
 
 
-class arrow_problems:
-    """Errors of the library, as one sentence."""
-
-    def __init__(self, path: Path, kind: str) -> None:
-        self._path, self._kind = path, kind
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
-        if error is not None and kind.__module__.startswith("pyarrow"):
-            if self._path.stat().st_size == 0:
-                raise FileProblem(f"{self._path} is empty.") from None
-            first = str(error).splitlines()[0].rstrip(".")
-            raise FileProblem(f"{self._path} cannot be read as {self._kind} ({first}).") from None
+def arrow_problems(path: Path, kind: str) -> Any:
+    return file_problems(path, kind, (needed("pyarrow", "data").ArrowException,))
 
 
 def as_arrow(table: Table) -> Any:

@@ -1,5 +1,7 @@
 """HDF5 files with X, y and names in them, and AnnData's .h5ad."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -18,17 +20,16 @@ def read_hdf(path: Path, wanted: Wanted, progress: Progress | None) -> Table:
         def n_dimensions(name: str) -> int:
             return 2 if _is_sparse(file[name]) else getattr(file[name], "ndim", 0)
 
-        loaded: Any = None
-        X = file[only_matrix(names, n_dimensions, path)] if wanted.features else None
-        if X is None:
-            pass
-        elif _is_sparse(X):
-            kind = {"csc": sp.csc_array, "csr": sp.csr_array}[str(X.attrs["format"])]
-            parts = (X["data"][()], X["indices"][()], X["indptr"][()])
-            loaded = kind(parts, shape=tuple(X.attrs["shape"]))
-        else:
-            loaded = X[()]
-        return with_parts(loaded, names, lambda name: file[name][()], wanted, path)
+        X = _loaded(file[only_matrix(names, n_dimensions, path)]) if wanted.features else None
+        return with_parts(X, names, lambda name: file[name][()], wanted, path)
+
+
+def _loaded(item: Any) -> Any:
+    if not _is_sparse(item):
+        return item[()]
+    kind = {"csc": sp.csc_array, "csr": sp.csr_array}[str(item.attrs["format"])]
+    parts = (item["data"][()], item["indices"][()], item["indptr"][()])
+    return kind(parts, shape=tuple(item.attrs["shape"]))
 
 
 def read_h5ad(path: Path, wanted: Wanted, progress: Progress | None) -> Table:
@@ -91,25 +92,8 @@ def _is_sparse(item: Any) -> bool:
     return hasattr(item, "keys") and {"data", "indices", "indptr"} <= set(item.keys())
 
 
-class _opened:
-    """An HDF5 file, with errors as one sentence."""
-
-    def __init__(self, path: Path) -> None:
-        self._path, self._h5py = path, needed("h5py", "data")
-
-    def __enter__(self) -> Any:
-        with file_problems(self._path):
-            if self._path.stat().st_size == 0:
-                raise FileProblem(f"{self._path} is empty.")
-            try:
-                self._file = self._h5py.File(self._path, "r")
-            except OSError as error:
-                if isinstance(error, FileNotFoundError | PermissionError | IsADirectoryError):
-                    raise
-                raise FileProblem(f"{self._path} is damaged or not an HDF5 file.") from None
-        return self._file
-
-    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
-        self._file.close()
-        if isinstance(error, OSError | KeyError) and not isinstance(error, FileProblem):
-            raise FileProblem(f"{self._path} is damaged ({error}).") from None
+@contextmanager
+def _opened(path: Path) -> Iterator[Any]:
+    h5py = needed("h5py", "data")
+    with file_problems(path, "HDF5", (KeyError,)), h5py.File(path, "r") as file:
+        yield file

@@ -1,9 +1,11 @@
 """Files that appear whole or not at all."""
 
 import bz2
+import errno
 import gzip
 import lzma
 import os
+import shutil
 import tempfile
 from pathlib import Path
 from types import TracebackType
@@ -58,12 +60,12 @@ class Outputs:
         try:
             if error is None:
                 self._rename()
+            elif isinstance(error, OSError) and self._staged:
+                path = list(self._staged)[-1]
+                raise FileProblem(f"{path} cannot be written ({_reason(error, path)}).") from error
         finally:
             for temporary in self._staged.values():
                 temporary.unlink(missing_ok=True)
-        if isinstance(error, OSError) and self._staged and error.errno is not None:
-            names = ", ".join(str(path) for path in self._staged)
-            raise FileProblem(f"{names} cannot be written ({error.strerror}).") from error
 
     def _rename(self) -> None:
         for path in self._staged:
@@ -75,6 +77,12 @@ class Outputs:
             with temporary.open("rb") as file:
                 os.fsync(file.fileno())
             temporary.replace(path)
+
+
+def _reason(error: OSError, path: Path) -> str:
+    if shutil.disk_usage(path.parent).free == 0:  # which NumPy does not say
+        return os.strerror(errno.ENOSPC)
+    return os.strerror(error.errno) if error.errno else str(error)
 
 
 def open_output(path: Path, compression: str) -> Any:

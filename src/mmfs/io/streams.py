@@ -9,12 +9,13 @@ import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 # Told what goes on, how much of it is done, and how much there is.
 Progress = Callable[[str, float, float], None]
 
 COMPRESSIONS = (".gz", ".xz", ".bz2", ".zst")
+BUFFER = 1 << 20
 
 
 class FileProblem(ValueError):
@@ -59,20 +60,40 @@ def open_stream(path: Path, progress: Progress | None = None) -> Iterator[Stream
 
 
 @contextmanager
-def file_problems(path: Path) -> Iterator[None]:
-    """What can be wrong with a file, said in one sentence."""
+def file_problems(
+    path: Path, kind: str = "", errors: tuple[type[Exception], ...] = ()
+) -> Iterator[None]:
+    """What can be wrong with a file, said in one sentence; `errors` mean it is not of its kind."""
+    if path.is_dir():
+        raise FileProblem(f"{path} is a folder, not a file.")
     try:
+        if path.stat().st_size == 0 and path.is_file():
+            raise FileProblem(f"{path} is empty.")
         yield
+    except FileProblem:
+        raise
     except FileNotFoundError:
         raise FileProblem(f"there is no file {path}.") from None
-    except IsADirectoryError:
-        raise FileProblem(f"{path} is a folder, not a file.") from None
     except PermissionError:
         raise FileProblem(f"{path} may not be read; change its permissions.") from None
     except EOFError:
         raise FileProblem(f"{path} is cut short; copy or download it again.") from None
+    except errors as error:
+        if "pickle" in str(error).lower():
+            raise FileProblem(
+                f"{path} holds Python objects, which are not loaded since they could run code; "
+                "save it as numbers and text."
+            ) from None
+        raise FileProblem(f"{path} cannot be read as {kind} ({_first_line(error)}).") from None
     except (OSError, lzma.LZMAError, zlib.error, UnicodeDecodeError) as error:
-        raise FileProblem(f"{path} is damaged ({error}); copy or download it again.") from None
+        raise FileProblem(
+            f"{path} is damaged ({_first_line(error)}); copy or download it again."
+        ) from None
+
+
+def _first_line(error: Exception) -> str:
+    lines = str(error).splitlines() or [type(error).__name__]
+    return lines[0].rstrip(".")
 
 
 class _Counted(io.FileIO):
@@ -81,9 +102,6 @@ class _Counted(io.FileIO):
     def __init__(self, path: Path, progress: Progress | None) -> None:
         super().__init__(path, "rb")
         self.size = os.fstat(self.fileno()).st_size
-        if self.size == 0:
-            self.close()
-            raise FileProblem(f"{path} is empty.")
         self._progress = progress
 
     def readinto(self, buffer: Any) -> int | None:
@@ -93,18 +111,19 @@ class _Counted(io.FileIO):
         return n
 
 
-def _decompressed(raw: _Counted, compression: str) -> BinaryIO | Any:
+def _decompressed(raw: _Counted, compression: str) -> Any:
+    file = io.BufferedReader(raw, BUFFER)
     if compression == ".gz":
-        return gzip.GzipFile(fileobj=io.BufferedReader(raw, 1 << 20))
+        return gzip.GzipFile(fileobj=file)
     if compression == ".xz":
-        return lzma.LZMAFile(io.BufferedReader(raw, 1 << 20))
+        return lzma.LZMAFile(file)
     if compression == ".bz2":
-        return bz2.BZ2File(io.BufferedReader(raw, 1 << 20))
+        return bz2.BZ2File(file)
     if compression == ".zst":
         pyarrow = needed("pyarrow", "data")
-        decompressor = pyarrow.CompressedInputStream(pyarrow.PythonFile(raw), "zstd")
-        return io.BufferedReader(decompressor, 1 << 20)
-    return io.BufferedReader(raw, 1 << 20)
+        unpacked = pyarrow.CompressedInputStream(pyarrow.PythonFile(file), "zstd")
+        return io.BufferedReader(unpacked, BUFFER)
+    return file
 
 
 def needed(module: str, extra: str) -> Any:

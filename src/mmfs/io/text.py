@@ -100,7 +100,9 @@ def _parsed(
             stream.file,
             arrow_csv.ReadOptions(column_names=names, skip_rows=1, block_size=BLOCK),
             arrow_csv.ParseOptions(delimiter=separator),
-            arrow_csv.ConvertOptions(include_columns=read, column_types=types),
+            arrow_csv.ConvertOptions(
+                include_columns=read, column_types=types, strings_can_be_null=True
+            ),
         )
 
 
@@ -109,7 +111,7 @@ def _floats(column: Any, features: Array, name: str, path: Path) -> Array:
         return column.cast("float64").to_numpy()
     except needed("pyarrow", "data").ArrowInvalid:
         pass
-    for feature, value in zip(features, column.to_pylist(), strict=True):
+    for feature, value in zip(features.tolist(), column.to_pylist(), strict=True):
         if value is not None and not _is_number(value):
             raise FileProblem(
                 f"{path}: {value!r} in row {feature!r}, column {name!r} is not a number; encode "

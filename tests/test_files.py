@@ -1,0 +1,303 @@
+"""Tables from files and back."""
+
+import gzip
+import pickle
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.datasets import dump_svmlight_file
+
+from mmfs.io import FORMATS, FileProblem, Table, read_table, write_table
+
+ENDINGS = [
+    "csv", "csv.gz", "csv.xz", "csv.zst", "tsv", "tsv.gz", "parquet", "arrow", "svm", "svm.gz",
+    "svm.xz", "svm.zst", "npy", "npz", "mtx", "mtx.gz", "h5", "h5ad",
+]  # fmt: skip
+BY_NAME = ("csv", "tsv", "parquet", "arrow", "h5ad")  # the target is a column, to be named
+
+
+def example(kind="dense", labels="text"):
+    rng = np.random.default_rng(0)
+    X = np.round(rng.standard_normal((12, 5)), 3) * 10.0 ** rng.integers(-9, 9, (12, 5))
+    X[rng.random(X.shape) < 0.4] = 0
+    X[0] = [0.1, 1 / 3, 1e-300, -np.pi, 12345678901234567]
+    if kind != "dense":
+        X = sp.csr_array(X) if kind == "csr" else sp.csc_array(X)
+    y = {
+        "text": np.array(["ham", "spam", "spam, fried"] * 4),
+        "whole": rng.integers(-1, 2, 12),
+        "real": rng.standard_normal(12),
+    }[labels]
+    names = np.array(["plain", "two words", 'quo"ted', "comma,ed", "<b>é</b>"])
+    return Table(X, y, names, np.array([f"row {i}" for i in range(12)]), "class")
+
+
+@pytest.mark.parametrize("labels", ["text", "whole", "real"])
+@pytest.mark.parametrize("kind", ["dense", "csr", "csc"])
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_round_trip(tmp_path, ending, kind, labels):
+    table, path = example(kind, labels), tmp_path / f"data.{ending}"
+    lost = write_table(table, path)
+    target = "class" if ending.split(".")[0] in BY_NAME else None
+    back = read_table(path, target=target)
+    for one in (table, back):
+        assert isinstance(one.X, np.ndarray) or one.X.format in ("csr", "csc")
+    X, Z = (one.X if isinstance(one.X, np.ndarray) else one.X.toarray() for one in (table, back))
+    assert Z.dtype == X.dtype
+    np.testing.assert_array_equal(Z, X)
+    if "the target" in lost:
+        assert back.y is None
+    elif ending.startswith("svm") and labels == "text":  # 0, 1, ... in order, as a comment says
+        np.testing.assert_array_equal(back.y, np.unique(table.y, return_inverse=True)[1])
+    else:
+        np.testing.assert_array_equal(back.y, table.y)
+    if "the names of the features" in lost:
+        assert back.feature_names is None and back.name(2) in "23"
+    else:
+        assert back.feature_names.tolist() == table.feature_names.tolist()
+        assert back.row_names.tolist() == table.row_names.tolist()
+
+
+def test_every_format_is_tried_above():
+    tried = {ending.split(".")[0] for ending in ENDINGS}
+    assert all(tried & {e[1:] for e in kind.extensions} for kind in FORMATS.values())
+
+
+def test_float32_and_whole_numbers_keep_their_precision(tmp_path):
+    X = np.random.default_rng(0).standard_normal((20, 3)).astype(np.float32)
+    names = np.array(["a", "b", "c"])
+    for ending in ("parquet", "arrow", "npz", "npy", "h5"):
+        path = tmp_path / f"single.{ending}"
+        write_table(Table(X, feature_names=names), path)
+        back = read_table(path).X
+        assert back.dtype == np.float32
+        np.testing.assert_array_equal(back, X)
+
+
+def test_files_of_other_programs(tmp_path):
+    """As pandas, scikit-learn, SciPy, NumPy and anndata write them."""
+    pandas = pytest.importorskip("pandas")
+    anndata = pytest.importorskip("anndata")
+    table = example()
+    frame = pandas.DataFrame(table.X, columns=table.feature_names)
+    frame["class"] = pandas.Categorical(table.y)
+    frame["ok"] = table.X[:, 0] > 0
+    frame.to_parquet(tmp_path / "a.parquet")
+    frame.drop(columns="class").assign(**{"class": table.y}).to_csv(tmp_path / "a.csv")
+    for name in ("a.parquet", "a.csv"):
+        back = read_table(tmp_path / name, target="class")
+        np.testing.assert_array_equal(back.X[:, :5], table.X)
+        np.testing.assert_array_equal(back.X[:, 5], table.X[:, 0] > 0)
+        assert back.y.tolist() == table.y.tolist()
+    sp.save_npz(tmp_path / "b.npz", sp.csc_matrix(table.X))
+    np.savez(tmp_path / "c.npz", anything=table.X, y=table.y)
+    for name in ("b.npz", "c.npz"):
+        found = read_table(tmp_path / name).X
+        np.testing.assert_array_equal(found if name[0] == "c" else found.toarray(), table.X)
+    dump_svmlight_file(table.X, np.arange(12), str(tmp_path / "d.svm"), zero_based=False)
+    np.testing.assert_allclose(read_table(tmp_path / "d.svm").X.toarray(), table.X, rtol=1e-14)
+    cells = anndata.AnnData(
+        sp.csr_matrix(table.X),
+        obs=pandas.DataFrame({"type": pandas.Categorical(table.y)}, index=table.row_names),
+        var=pandas.DataFrame(index=table.feature_names),
+    )
+    cells.write_h5ad(tmp_path / "e.h5ad")
+    back = read_table(tmp_path / "e.h5ad", target="type")
+    assert back.y.tolist() == table.y.tolist()
+    assert back.feature_names.tolist() == table.feature_names.tolist()
+
+
+def test_genes_as_rows(tmp_path):
+    path = tmp_path / "genes.tsv.gz"
+    lines = [
+        "gene\ts1\ts2\ts3",
+        "class\tALL\tAML\tALL",
+        "g1\t1\t2\t3",
+        "g2\t0.5\t\t-1",
+        "g1\t7\t8\t9",
+    ]
+    path.write_bytes(gzip.compress("\n".join(lines).encode()))
+    table = read_table(path, target="class", transpose=True)
+    np.testing.assert_array_equal(table.X, [[1, 0.5, 7], [2, np.nan, 8], [3, -1, 9]])
+    assert table.y.tolist() == ["ALL", "AML", "ALL"]
+    assert table.feature_names.tolist() == ["g1", "g2", "g1.1"]
+    assert table.row_names.tolist() == ["s1", "s2", "s3"]
+    only = read_table(path, target="class", transpose=True, include=["g1"])
+    assert only.X.shape == (3, 2)
+    lines[2] = "g1\t1\ttwo\t3"
+    path.write_bytes(gzip.compress("\n".join(lines).encode()))
+    with pytest.raises(FileProblem, match=r"'two' in row 'g1', column 's2' is not a number"):
+        read_table(path, target="class", transpose=True)
+
+
+def test_transposed_matrices(tmp_path):
+    table = example("csr")
+    write_table(table, tmp_path / "a.npz")
+    (tmp_path / "labels.txt").write_text("kind\n" + "\n".join("abcde") + "\n")
+    np.savez(tmp_path / "b.npz", X=table.X.toarray())
+    for name in ("b.npz",):
+        back = read_table(tmp_path / name, transpose=True, target=str(tmp_path / "labels.txt"))
+        np.testing.assert_array_equal(back.X, table.X.toarray().T)
+        assert back.y.tolist() == list("abcde")
+    with pytest.raises(FileProblem, match=r"transposed, X has 5 rows, but the target .* has 12"):
+        read_table(tmp_path / "a.npz", transpose=True)
+
+
+def test_target_in_another_file_is_matched_by_name(tmp_path):
+    data = tmp_path / "data.csv"
+    data.write_text("id,a,b\nx,1,2\ny,3,4\nz,5,7\n")
+    clinic = tmp_path / "clinic.csv"
+    clinic.write_text("id,sex,diagnosis\nz,f,AML\nx,m,ALL\ny,f,CML\n")
+    table = read_table(data, target=f"{clinic}:diagnosis")
+    assert table.y.tolist() == ["ALL", "CML", "AML"] and table.target_name == "diagnosis"
+    clinic.write_text("id,sex,diagnosis\nz,f,AML\nx,m,ALL\nw,f,CML\n")
+    with pytest.raises(FileProblem, match=r"has no row 'y'; rows are matched by name"):
+        read_table(data, target=f"{clinic}:diagnosis")
+    with pytest.raises(FileProblem, match=r"no column in .* called 'diagnose'; did you mean 'diag"):
+        read_table(data, target=f"{clinic}:diagnose")
+    with pytest.raises(FileProblem, match=r"several columns; say which, as in"):
+        read_table(data, target=str(clinic))
+    np.save(tmp_path / "y.npy", [3, 1, 2])
+    assert read_table(data, target=str(tmp_path / "y.npy")).y.tolist() == [3, 1, 2]
+    np.savez(tmp_path / "labels.npz", y=[0, 1, 1], other=[5, 6, 7])
+    assert read_table(data, target=f"{tmp_path}/labels.npz").y.tolist() == [0, 1, 1]
+    assert read_table(data, target=f"{tmp_path}/labels.npz:other").y.tolist() == [5, 6, 7]
+    (tmp_path / "short.txt").write_text("1\n2\n")
+    with pytest.raises(FileProblem, match=r"short.txt has 2 values for 3 rows"):
+        read_table(data, target=str(tmp_path / "short.txt"))
+
+
+def test_names_for_columns_without(tmp_path):
+    path, names = tmp_path / "a.svm", tmp_path / "words.txt"
+    path.write_text("1 1:1 3:2\n0 2:5\n")
+    names.write_text("the\nof\nand\n")
+    table = read_table(path, names=str(names))
+    assert table.feature_names.tolist() == ["the", "of", "and"] and table.column("of") == 1
+    assert read_table(path).name(0) == "1" and read_table(path).column("3") == 2
+    with pytest.raises(FileProblem, match="numbers from 1 to 3"):
+        read_table(path).column("0")
+    assert read_table(path, exclude=["2"]).X.toarray().tolist() == [[1, 2], [0, 0]]
+
+
+def test_columns_to_include_and_exclude(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("id,g1,g2,age,sex,y\np,1,2,30,m,0\nq,3,4,40,f,1\n")
+    for ending in ("csv", "parquet"):
+        if ending == "parquet":
+            pandas = pytest.importorskip("pandas")
+            pandas.read_csv(path).to_parquet(path.with_suffix(".parquet"))
+        file = path.with_suffix(f".{ending}")
+        with pytest.raises(FileProblem, match=r"column 'sex' holds text \('m' in row 1\)"):
+            read_table(file, target="y")
+        table = read_table(file, target="y", exclude=["sex"])
+        assert table.feature_names.tolist() == ["g1", "g2", "age"]
+        assert table.row_names.tolist() == ["p", "q"]
+        assert read_table(file, target="y", include=["g*"]).X.tolist() == [[1, 2], [3, 4]]
+        assert read_table(file, target="y", include=["g*"], exclude=["g2"]).X.tolist() == [[1], [3]]
+        with pytest.raises(FileProblem, match=r"no column is called 'agee'; did you mean 'age'"):
+            read_table(file, target="y", exclude=["agee"])
+        with pytest.raises(FileProblem, match="no column is left"):
+            read_table(file, target="y", include=["g*"], exclude=["g*"])
+        grouped = read_table(file, target="y", groups="sex")
+        assert grouped.groups.tolist() == ["m", "f"] and grouped.X.shape == (2, 3)
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("", "is empty"),
+        ("\n\n", "is empty"),
+        ("a,b,y\n", "has a line of names, but no others"),
+        ("y\n1\n2\n", "has one column only"),
+        ("0.5,1.5\n1,2\n", "starts with numbers; add a first line"),
+        ("a,b,y\n1,oops,0\n2,3,1\n", r"column 'b' holds text \('oops' in row 1\)"),
+        ("a,b,y\n1,2,0\n2,oops,1\n", r"column 'b' holds text \('oops' in row 2\)"),
+        ("a,b,y\n2026-01-01,2,0\n2026-01-02,3,1\n", "column 'a' holds values of type date32"),
+        ("a,b,y\n1,2,0\n2,3\n", r"cannot be read as CSV \(.*Expected 3 columns, got 2"),
+        ("a,b,x\n1,2,0\n", "there is no column in .* called 'y'"),
+    ],
+)
+def test_csv_that_is_refused(tmp_path, text, sentence):
+    path = tmp_path / "bad.csv"
+    path.write_text(text)
+    with pytest.raises(FileProblem, match=sentence):
+        read_table(path, target="y")
+
+
+def test_csv_as_people_make_it(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_bytes("\ufeffname;a;a;b c\r\nx;1;NA;true\r\ny;2;4.5;false\r\n".encode())
+    table = read_table(path, target="b c")
+    assert table.feature_names.tolist() == ["a", "a.1"]
+    assert table.y.tolist() == [True, False]
+    np.testing.assert_array_equal(table.X, [[1, np.nan], [2, 4.5]])
+    path.write_bytes("größe,y\n1,2\n".encode("latin-1"))
+    with pytest.raises(FileProblem, match="is not UTF-8 text"):
+        read_table(path, target="y")
+
+
+class Trap:
+    def __reduce__(self):
+        return (print, ("the trap has sprung",))
+
+
+def test_pickles_are_never_loaded(tmp_path, capsys):
+    objects = np.empty((2, 2), dtype=object)
+    objects[:] = Trap()
+    np.save(tmp_path / "a.npy", objects, allow_pickle=True)
+    np.savez(tmp_path / "b.npz", X=np.eye(2), y=objects[0])
+    np.savez(tmp_path / "c.npz", X=objects)
+    (tmp_path / "d.npy").write_bytes(pickle.dumps(Trap()))
+    np.savez(
+        tmp_path / "e.npz", data=objects, indices=[0], indptr=[0, 1], shape=[1, 1], format="csr"
+    )
+    for name in ("a.npy", "b.npz", "c.npz", "d.npy", "e.npz"):
+        with pytest.raises(FileProblem, match=r"Python objects|cannot be read"):
+            read_table(tmp_path / name)
+    assert "sprung" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "ending", sorted({e for kind in FORMATS.values() for e in kind.extensions})
+)
+def test_missing_empty_damaged_and_folder(tmp_path, ending):
+    path = tmp_path / f"a{ending}"
+    with pytest.raises(FileProblem, match="there is no file"):
+        read_table(path)
+    path.write_bytes(b"")
+    with pytest.raises(FileProblem, match="is empty"):
+        read_table(path)
+    path.write_bytes(b"\x00\x01not what it should be\xff" * 10)
+    with pytest.raises(FileProblem, match=str(path)):
+        read_table(path)
+    path.unlink()
+    path.mkdir()
+    with pytest.raises(FileProblem, match="is a folder, not a file"):
+        read_table(path)
+
+
+def test_unknown_formats(tmp_path):
+    path = tmp_path / "a9a"
+    path.write_text("1 1:1\n")
+    with pytest.raises(FileProblem, match="does not tell its format; formats are csv, tsv"):
+        read_table(path)
+    assert read_table(path, format="svmlight").X.shape == (1, 1)
+    with pytest.raises(FileProblem, match="there is no format 'xls'"):
+        read_table(path, format="xls")
+    with pytest.raises(FileProblem, match=r"cannot be compressed as a whole; leave out \.gz"):
+        read_table(tmp_path / "a.parquet.gz")
+
+
+def test_sparse_data_are_not_written_dense_by_the_billion(tmp_path):
+    table = Table(sp.csr_array((10**5, 10**5)), np.zeros(10**5))
+    with pytest.raises(FileProblem, match=r"too many .*; write \.npz, \.svm"):
+        write_table(table, tmp_path / "a.csv")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_dense_tables_go_to_selectors_without_a_copy(tmp_path):
+    write_table(example(), tmp_path / "a.parquet")
+    table = read_table(tmp_path / "a.parquet", target="class")
+    assert np.shares_memory(np.asarray(table.data), table.X)
+    assert table.data.columns.tolist() == table.feature_names.tolist()

@@ -1,0 +1,112 @@
+"""Files appear whole or not at all."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+from mmfs.io import FileProblem, Outputs, Table, write_table
+
+TABLE = Table(np.eye(3), np.array([0, 1, 0]), np.array(["a", "b", "c"]), target_name="y")
+
+
+def test_nothing_appears_before_the_end_and_all_of_it_then(tmp_path):
+    with Outputs() as outputs:
+        for name in ("a.txt", "b.txt"):
+            outputs.stage(tmp_path / name).write_text(name)
+        assert not (tmp_path / "a.txt").exists()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.txt", "b.txt"]
+    mask = os.umask(0)
+    os.umask(mask)
+    assert (tmp_path / "a.txt").stat().st_mode & 0o777 == 0o666 & ~mask
+
+
+@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt, SystemExit])
+def test_after_an_error_nothing_is_left(tmp_path, error):
+    old = tmp_path / "old.txt"
+    old.write_text("as it was")
+    with pytest.raises(error), Outputs(force=True) as outputs:
+        outputs.stage(old).write_text("half of")
+        outputs.stage(tmp_path / "new.txt").write_text("half of")
+        raise error
+    assert [path.name for path in tmp_path.iterdir()] == ["old.txt"]
+    assert old.read_text() == "as it was"
+
+
+def test_existing_files_are_replaced_only_by_force(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("mine")
+    with pytest.raises(FileProblem, match=r"exists; pass force \(--force\)"):
+        write_table(TABLE, path)
+    assert path.read_text() == "mine"
+    write_table(TABLE, path, force=True)
+    assert path.read_text().startswith('"a","b","c","y"')
+    with pytest.raises(FileProblem, match="exists"), Outputs() as outputs:
+        outputs.stage(tmp_path / "b").write_text("ours")
+        (tmp_path / "b").write_text("someone else's")  # meanwhile
+    assert (tmp_path / "b").read_text() == "someone else's"
+
+
+def test_where_nothing_can_be_written(tmp_path):
+    with pytest.raises(FileProblem, match=r"no folder .* to write a\.csv into"):
+        write_table(TABLE, tmp_path / "nowhere" / "a.csv")
+    (tmp_path / "folder.csv").mkdir()
+    with pytest.raises(FileProblem, match="is a folder; name a file"):
+        write_table(TABLE, tmp_path / "folder.csv")
+    with pytest.raises(FileProblem, match="asked for twice"), Outputs() as outputs:
+        outputs.stage(tmp_path / "a")
+        outputs.stage(tmp_path / "a")
+    assert [path.name for path in tmp_path.iterdir()] == ["folder.csv"]
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=200k", "tmpfs", str(folder)]
+    if subprocess.run(mount, capture_output=True).returncode:
+        pytest.skip("a small disk (tmpfs) cannot be mounted here")
+    yield folder
+    subprocess.run(["umount", str(folder)], check=True)
+
+
+@pytest.mark.parametrize(
+    "ending",
+    ["csv", "csv.gz", "csv.zst", "parquet", "arrow", "svm", "npy", "npz", "mtx", "h5", "h5ad"],
+)
+def test_full_disk(small_disk, ending):
+    X = np.random.default_rng(0).standard_normal((300, 300))
+    with pytest.raises(FileProblem, match=r"cannot be written .*No space left on device"):
+        write_table(Table(X), small_disk / f"large.{ending}")
+    assert list(small_disk.iterdir()) == []
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_killed_while_writing(tmp_path, how):
+    """Nothing under the name asked for; a process that can, removes what it began."""
+    target = tmp_path / "out.svm"
+    script = (
+        "import sys, numpy as np, mmfs.cli.console as console\n"
+        "from mmfs.io import Table, write_table\n"
+        "X = np.random.default_rng(0).standard_normal((4000, 1000))\n"
+        "with console.one_sentence(True, False):\n"
+        "    write_table(Table(X), sys.argv[1])\n"
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-c", script, str(target)], stderr=subprocess.PIPE, text=True
+    )
+    deadline = time.monotonic() + 60
+    while not any(path.stat().st_size > 10_000 for path in tmp_path.iterdir()):
+        assert time.monotonic() < deadline and process.poll() is None
+        time.sleep(0.01)
+    process.send_signal(how)
+    _, said = process.communicate(timeout=60)
+    assert not target.exists()
+    if how is not signal.SIGKILL:
+        assert list(tmp_path.iterdir()) == []
+        assert "Traceback" not in said
+        assert process.returncode == {signal.SIGINT: 130, signal.SIGTERM: 143}[how]
