@@ -1,19 +1,304 @@
+"""The command line, typed as people type it."""
+
 import builtins
+import gzip
+import json
+import os
+import pty
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
 import mmfs
+from mmfs import MMFS
 from mmfs.__main__ import main
 from mmfs.cli import app
+from mmfs.datasets import make_planted
 from mmfs.demo import run_demo
+from mmfs.io import Table, read_table, write_table
+
+
+@pytest.fixture(scope="module")
+def planted():
+    X, y, names = make_planted()
+    return Table(X, y, names, target_name="group")
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch, planted):
+    """A folder with planted.csv in it, and nothing else."""
+    monkeypatch.chdir(tmp_path)
+    write_table(planted, "planted.csv")
+    return tmp_path
+
+
+def run(*words):
+    """The outcome of `mmfs ...`; what was said on stderr is in `.stderr`."""
+    return CliRunner().invoke(app, list(words), terminal_width=200)
+
+
+def done(*words):
+    result = run(*words)
+    assert result.exit_code == 0, result.stderr
+    return result
+
+
+def test_select_prints_the_ranking_and_the_certificate(folder, planted):
+    output = done("select", "planted.csv", "--target", "group", "-k", "6").output
+    selector = MMFS(6).fit(planted.data, planted.y)
+    names = [planted.name(j) for j in selector.indices_]
+    places = [output.index(name) for name in names]
+    assert places == sorted(places)
+    for words in ("alpha", "relevance", "redundancy", "makes redundant", "relative duality gap"):
+        assert words in output
+    assert f"6 of {planted.X.shape[1]} features selected from 400 instances" in output
+    assert sorted(p.name for p in folder.iterdir()) == ["planted.csv"]
+
+
+def test_select_writes_reduced_data_record_and_report(folder, planted):
+    words = ["-t", "group", "-k", "6", "-o", "small.parquet", "--report", "page.html"]
+    done("select", "planted.csv", *words)
+    assert sorted(p.name for p in folder.iterdir()) == [
+        "page.html", "planted.csv", "small.parquet", "small.parquet.json",
+    ]  # fmt: skip
+    selector = MMFS(6).fit(planted.data, planted.y)
+    small = read_table("small.parquet", target="group")
+    np.testing.assert_array_equal(small.X, planted.X[:, np.sort(selector.indices_)])
+    assert small.y.tolist() == planted.y.tolist()
+    record = json.loads((folder / "small.parquet.json").read_text())
+    assert [row["feature"] for row in record["selected"]] == [
+        planted.name(j) for j in selector.indices_
+    ]
+    assert [row["column"] for row in record["selected"]] == selector.indices_.tolist()
+    np.testing.assert_allclose(
+        [row["alpha"] for row in record["selected"]], selector.alpha_[selector.indices_]
+    )
+    assert 0 <= record["result"]["relative_gap"] <= 1e-4
+    assert record["versions"]["mmfs"] == mmfs.__version__
+    sha256 = subprocess.check_output(["sha256sum", "planted.csv"], text=True).split()[0]
+    assert record["data"]["sha256"] == sha256
+    assert record["parameters"]["n_features_to_select"] == 6
+    assert "<html" in (folder / "page.html").read_text()
+
+
+def test_record_repeats_the_run(folder):
+    first = json.loads(done("select", "planted.csv", "-t", "group", "-k", "5", "--json").stdout)
+    options = {k: v for k, v in first["parameters"].items() if k != "verbose"}
+    table = read_table(first["data"]["file"], target=first["data"]["target"])
+    again = MMFS(**options).fit(table.data, table.y)
+    assert [row["column"] for row in first["selected"]] == again.indices_.tolist()
+    assert first["result"]["objective"] == again.objective_
+
+
+@pytest.mark.parametrize("ending", ["npz", "svm.gz", "h5", "tsv.xz", "arrow"])
+def test_select_from_and_to_other_formats(folder, ending):
+    done("convert", "planted.csv", f"data.{ending}", "-t", "group")
+    target = ["-t", "group"] if ending in ("tsv.xz", "arrow") else []
+    done("select", f"data.{ending}", *target, "-k", "4", "-o", f"out.{ending}")
+    assert read_table(f"out.{ending}", target=target[1] if target else None).X.shape == (400, 4)
+
+
+def test_options_reach_the_selector(folder, planted):
+    words = "--kernel poly2 --relevance binned_mutual_info --gamma 0.3 --C 0.5 --theta 0.6"
+    words += " --rank path --tol 1e-3 --seed 4 --jobs 2 --no-center --task classification"
+    result = done("select", "planted.csv", "-t", "group", "-k", "5", "--json", *words.split())
+    found = json.loads(result.stdout)["parameters"]
+    expected = {
+        "kernel": "poly2", "relevance": "binned_mutual_info", "gamma": 0.3, "C": 0.5, "theta": 0.6,
+        "rank": "path", "tol": 1e-3, "random_state": 4, "n_jobs": 2, "center": False,
+        "task": "classification", "n_features_to_select": 5,
+    }  # fmt: skip
+    assert expected.items() <= found.items()
+
+
+def test_number_chosen_by_cross_validation(folder):
+    words = ["select", "planted.csv", "-t", "group", "--cv", "3"]
+    result = done(*words, "-k", "auto", "--rule", "one_se")
+    assert "Cross-validated accuracy with" in result.output
+    result = done(*words, "-k", "6")
+    assert "Cross-validated accuracy with 6 features: 0." in result.output
+
+
+def test_groups_of_rows_stay_together(tmp_path, monkeypatch):
+    """Rows repeat in groups: folds that tore them apart would make noise look predictive."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((30, 40)), rng.integers(0, 2, 30)
+    table = Table(np.repeat(X, 4, axis=0), np.repeat(y, 4), target_name="y")
+    write_table(table, "twins.csv")
+    (tmp_path / "patients.txt").write_text("\n".join(str(i // 4) for i in range(120)))
+
+    def accuracy(*words):
+        output = done("select", "twins.csv", "-t", "y", "-k", "20", "--cv", "5", *words).output
+        return float(output.split("20 features: ")[1].split()[0])
+
+    assert accuracy("--groups", "patients.txt") < 0.7 < 0.95 < accuracy()
+
+
+def test_explain(folder):
+    words = ["-t", "group", "-k", "6"]
+    result = done("explain", "planted.csv", "signal 1", "copy of 1", "noise 3", *words)
+    assert "rank" in result.output and "the same as" in result.output
+    rows = json.loads(done("explain", "planted.csv", "noise 3", *words, "--json").stdout)
+    assert rows[0]["feature"] == "noise 3" and not rows[0]["selected"]
+
+
+def test_path(folder):
+    done("path", "planted.csv", "-t", "group", "-k", "6", "--points", "5", "-o", "weights.csv",
+         "--plot", "path.svg")  # fmt: skip
+    weights = read_table("weights.csv")
+    assert weights.X.shape[0] == 5 and weights.feature_names[0] == "gamma"
+    assert (np.diff(weights.X[:, 0]) < 0).all()
+    assert "<svg" in (folder / "path.svg").read_text()
+
+
+def test_compare(folder):
+    words = "-k 2,6 --cv 3 --methods mmfs,maxrel,chi2 -o scores.csv --plot plot.png --report c.html"
+    result = done("compare", "planted.csv", "-t", "group", *words.split())
+    assert "mmfs" in result.output and "maxrel" in result.output
+    assert "chi2 could not take part" in result.stderr
+    scores = read_table("scores.csv", target="method")
+    assert scores.y.tolist() == ["mmfs", "mmfs", "maxrel", "maxrel"]
+    assert (folder / "plot.png").read_bytes().startswith(b"\x89PNG")
+    assert "maxrel" in (folder / "c.html").read_text()
+    record = json.loads(
+        done(
+            "compare", "planted.csv", "-t", "group", "-k", "2", "--methods", "mmfs", "--json"
+        ).stdout
+    )
+    assert record["scores"][0]["method"] == "mmfs"
+
+
+def test_info(folder):
+    output = done("info", "planted.csv", "-t", "group").output
+    for words in ("400", "case: 2", "dense, float64", "copy of"):
+        assert words in output
+
+
+NOTHING_LEFT = [
+    (["select", "planted.csv", "-t", "grup", "-k", "3"], "did you mean 'group'?"),
+    (["select", "planted.csv", "-k", "3"], "or make it the target"),
+    (["select", "planted.csv", "--exclude", "group"], "does not say what to predict"),
+    (["select", "missing.csv", "-t", "y"], "there is no file missing.csv."),
+    (["select", "empty.csv", "-t", "y"], "empty.csv is empty."),
+    (["select", "cut.csv.gz", "-t", "group"], "cut.csv.gz is cut short"),
+    (["select", "text.csv", "-t", "y"], "column 'b' holds text ('oops' in row 2)"),
+    (["select", "holes.csv", "-t", "y"], "X has NaN in row 1, column 1 ('b')"),
+    (["select", "planted.csv", "-t", "group", "-k", "0"], "-k is a whole number of at least 1"),
+    (["select", "planted.csv", "-t", "group", "-k", "ten"], "-k is a whole number"),
+    (["select", "planted.csv", "-t", "group", "-k", "5000"], "more than the"),
+    (["select", "planted.csv", "-t", "group", "--gamma", "big"], "--gamma is 'auto' or a number"),
+    (["select", "planted.csv", "-t", "group", "--kernel", "magic"], "kernel must be one of"),
+    (["select", "planted.csv", "-t", "group", "--cv", "1"], "--cv takes at least 2 folds"),
+    (["select", "planted.csv", "-t", "group", "-o", "no/where.csv"], "there is no folder no"),
+    (["select", "planted.csv", "-t", "group", "-o", "planted.csv"], "planted.csv exists"),
+    (["select", "planted.csv", "-t", "group", "-o", "out.xls"], "does not tell its format"),
+    (["select", "planted.csv", "-t", "group", "--exclude", "nois*x"], "no column is called"),
+    (["explain", "planted.csv", "signal 11", "-t", "group"], "did you mean 'signal 1'?"),
+    (["explain", "planted.csv", "signal 1", "-t", "group", "-k", "auto"], "needs a number for -k"),
+    (["compare", "planted.csv", "-t", "group", "--methods", "magic"], "there is no method 'magic'"),
+    (["compare", "planted.csv", "-t", "group", "-k", "5,x"], "-k takes whole numbers"),
+    (["path", "planted.csv", "-t", "group", "--plot", "p.doc"], "p.doc cannot be a plot"),
+    (["convert", "planted.csv", "out.csv", "-t", "grup"], "did you mean 'group'?"),
+]
+
+
+@pytest.mark.parametrize(("words", "sentence"), NOTHING_LEFT, ids=lambda v: str(v)[:60])
+def test_mistakes_get_one_sentence_and_leave_nothing(folder, words, sentence):
+    (folder / "empty.csv").touch()
+    (folder / "cut.csv.gz").write_bytes(gzip.compress((folder / "planted.csv").read_bytes())[:5000])
+    (folder / "text.csv").write_text("a,b,y\n1,2,0\n2,oops,1\n3,4,0\n")
+    (folder / "holes.csv").write_text("a,b,y\n1,2,0\n2,,1\n3,4,0\n")
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    outputs = [] if words[0] != "select" or "-o" in words else ["-o", "o.csv", "--report", "r.html"]
+    result = run(*words, *outputs)
+    assert result.exit_code == 1
+    assert result.stdout == ""
+    said = result.stderr.strip()
+    assert sentence in said and said.startswith("mmfs: ") and "\n" not in said
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+
+
+def test_wrong_usage_and_unexpected_errors_have_their_own_codes(folder, monkeypatch):
+    assert run("select").exit_code == 2
+    assert run("select", "planted.csv", "--frobnicate").exit_code == 2
+    assert run("demo", "-k", "0").exit_code == 2
+
+    def broken(*_, **__):
+        raise RuntimeError("oh dear")
+
+    monkeypatch.setattr(MMFS, "fit", broken)
+    result = run("select", "planted.csv", "-t", "group")
+    assert result.exit_code == 3 and "unexpected RuntimeError: oh dear" in result.stderr
+    assert "Traceback" not in result.stderr and "--debug" in result.stderr
+    assert "Traceback" in run("select", "planted.csv", "-t", "group", "--debug").stderr
+
+
+def test_warnings_are_notes(folder):
+    result = done("compare", "planted.csv", "-t", "group", "-k", "40", "--methods", "fcbf")
+    assert result.stderr.startswith("mmfs: note: fcbf, fold 1: FCBF keeps")
+    assert "Warning" not in result.stderr
+
+
+def test_help_has_examples_and_every_command():
+    output = done("--help").output
+    for name in ("select", "compare", "explain", "path", "convert", "info", "demo"):
+        assert name in output
+        shown = done(name, "--help").output
+        assert name == "demo" or f"mmfs {name} " in shown.split("Examples:")[1]
+    assert "Exit codes" in output
+
+
+def test_shell_completion():
+    environment = os.environ | {"_MMFS_COMPLETE": "complete_bash", "COMP_WORDS": "mmfs sel",
+                                "COMP_CWORD": "1"}  # fmt: skip
+    done = subprocess.run(
+        [sys.executable, "-c", "from mmfs.cli import app; app(prog_name='mmfs')"],
+        env=environment, capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.stdout.split() == ["select"]
+
+
+SLOW = """
+import sys, time, mmfs.cli.console as console
+console.PATIENCE = 0
+with console.one_sentence("--quiet" in sys.argv, False) as report:
+    for i in range(5):
+        report("half\\\\[bold] way", i, 5)
+        time.sleep(0.15)
+print("result")
+"""
+
+
+@pytest.mark.parametrize("quiet", [False, True])
+def test_progress_is_for_terminals(quiet):
+    words = [sys.executable, "-c", SLOW, *(["--quiet"] if quiet else [])]
+    piped = subprocess.run(words, capture_output=True, text=True)
+    assert piped.stderr == "" and piped.stdout == "result\n"
+    terminal, end = pty.openpty()
+    process = subprocess.Popen(
+        words, stderr=end, stdout=subprocess.PIPE, env=os.environ | {"TERM": "xterm"}
+    )
+    os.close(end)
+    shown = b""
+    while True:
+        try:
+            some = os.read(terminal, 4096)
+        except OSError:
+            break
+        if not some:
+            break
+        shown += some
+    os.close(terminal)
+    assert process.communicate()[0] == b"result\n"
+    assert (b"way" in shown) != quiet
 
 
 def test_demo_prints_what_was_selected_dropped_and_certified():
-    result = CliRunner().invoke(app, ["demo"])
-    assert result.exit_code == 0
+    output = done("demo").output
     for words in (
         "Selected",
         "redundant with",
@@ -21,7 +306,7 @@ def test_demo_prints_what_was_selected_dropped_and_certified():
         "duality gap",
         "1 constant",
     ):
-        assert words in result.output
+        assert words in output
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -36,9 +321,8 @@ def test_demo_finds_every_signal_once_and_explains_every_twin(seed):
         assert cause.split()[-1] == row.Index.split()[-1] and cause in row.why
 
 
-def test_demo_for_other_numbers():
+def test_demo_for_another_number():
     assert len(run_demo(n_features=1).selected) == 1
-    assert CliRunner().invoke(app, ["demo", "-k", "0"]).exit_code == 2
 
 
 def test_runs_as_a_module():

@@ -1,6 +1,7 @@
 """Methods of selection side by side: how well their features predict, and how long they take."""
 
 import time
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -22,13 +23,14 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
-from mmfs.choosing.base import select_from_part, settle_task
+from mmfs.choosing.base import select_from_part, settle_task, with_warnings
 from mmfs.choosing.cv import default_estimator, for_estimators, name_of_score, splitter
 from mmfs.comparators import FCBF, FGM, GDM, MRMR, QPFS, SVMRFE, MaxRel
 from mmfs.relevance import Target
 from mmfs.selector import MMFS
 from mmfs.solvers import in_order
 from mmfs.validation import is_int
+from mmfs.warn import warn_caller
 
 Array = np.ndarray
 Ranking = Callable[[Any, Array, int], Array]  # of (X, y, k): the k best columns, best first
@@ -61,7 +63,8 @@ def _filter(for_classes: Any, for_quantities: Any = None) -> Callable[[Target], 
         score = for_classes if target.of_classes else for_quantities
 
         def rank(X: Any, y: Array, k: int) -> Array:
-            with np.errstate(all="ignore"):  # constant columns
+            with np.errstate(all="ignore"), warnings.catch_warnings():
+                warnings.simplefilter("ignore", UserWarning)  # constant columns: they rank last
                 scores = SelectKBest(score, k="all").fit(X, y).scores_
             return in_order(np.where(np.isnan(scores), np.inf, -scores), k)
 
@@ -234,6 +237,7 @@ def compare(
     scores = {name: np.empty((len(splits), len(numbers))) for name in made}
     seconds = {name: np.empty(len(splits)) for name in made}
     problems: dict[str, str] = {}
+    notes: dict[str, str] = {}
     baseline, done = np.empty(len(splits)), 0
     for fold, (train, test) in enumerate(splits):
         X_train, y_train, X_test, y_test = data.X[train], labels[train], data.X[test], labels[test]
@@ -247,10 +251,14 @@ def compare(
             try:
                 if method.classes_only and not target.of_classes:
                     raise ValueError("it is for classes, but y holds quantities.")
-                chosen, seconds[name][fold] = _selections(method, X_train, y_train, numbers)
+                work = (method, X_train, y_train, numbers)
+                (chosen, seconds[name][fold]), warned = with_warnings(_selections, work)
             except ValueError as error:
                 problems[name] = str(error)
                 continue
+            if warned and name not in notes:
+                category, notes[name] = warned[0]
+                warn_caller(f"{name}, fold {fold + 1}: {notes[name]}", category)
             for i, J in enumerate(chosen):
                 fitted = clone(judge).fit(X_train[:, J], y_train)
                 scores[name][fold, i] = scorer(fitted, X_test[:, J], y_test)

@@ -68,7 +68,7 @@ def settle_task(selector: Any, target: Target) -> None:
 def in_parallel(n_jobs: int | None, function: Any, tasks: Iterable[tuple]) -> Iterator[Any]:
     """function(*task) for every task, in order; what is warned of there is warned of here, once."""
     warned = set()
-    work = (delayed(_with_warnings)(function, task) for task in tasks)
+    work = (delayed(with_warnings)(function, task) for task in tasks)
     for result, warned_of in Parallel(n_jobs, return_as="generator")(work):
         for category, text in warned_of:
             if (category, text) not in warned:
@@ -77,7 +77,8 @@ def in_parallel(n_jobs: int | None, function: Any, tasks: Iterable[tuple]) -> It
         yield result
 
 
-def _with_warnings(function: Any, task: tuple) -> tuple[Any, list[tuple[type[Warning], str]]]:
+def with_warnings(function: Any, task: tuple) -> tuple[Any, list[tuple[type[Warning], str]]]:
+    """function(*task), and what it warned of instead of warning."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         result = function(*task)

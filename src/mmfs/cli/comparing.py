@@ -16,6 +16,7 @@ from mmfs.cli.options import (
     How,
     Picture,
     Source,
+    check_outputs,
     folds,
     option,
     save_picture,
@@ -69,9 +70,7 @@ def compare_methods(
       mmfs compare genes.csv --target diagnosis -k 5,10,20 --methods mmfs,mrmr --report c.html
     """
     with Outputs(force) as outputs:
-        for path in (output, plot, report):
-            if path is not None:
-                outputs.check(path)
+        check_outputs(outputs, output, plot, report)
         chosen = None
         if methods is not None:
             chosen = list(METHODS) if methods == "all" else _split(methods)

@@ -15,6 +15,7 @@ from mmfs.cli.options import (
     How,
     Picture,
     Source,
+    check_outputs,
     number,
     option,
     save_picture,
@@ -53,9 +54,7 @@ def path(
     if k == "auto":
         raise ValueError("mmfs path needs a number for -k, or none.")
     with Outputs(force) as outputs:
-        for file in (output, plot):
-            if file is not None:
-                outputs.check(file)
+        check_outputs(outputs, output, plot)
         data = source.read_labelled(progress)
         options = how.selector(number(k), progress).get_params()
         found = mmfs_path(data.data, data.y, gammas=points, **options)

@@ -10,9 +10,10 @@ import typer
 
 from mmfs import MMFS
 from mmfs.cli.console import Reporter, one_sentence
-from mmfs.io import FileProblem, Outputs, Table, read_table
+from mmfs.io import FileProblem, Outputs, Table, format_of, read_table
 
 DATA, METHOD, OUTPUT = "Data", "Selection", "Output"
+PICTURES = (".svg", ".png", ".pdf")
 
 
 def option(*names: str, help: str, panel: str, **more: Any) -> Any:
@@ -177,10 +178,21 @@ def folds(cv: int | None) -> int:
     return cv or 5
 
 
+def check_outputs(
+    outputs: Outputs, table: Path | None, plot: Path | None = None, page: Path | None = None
+) -> None:
+    """Refuse what cannot be written before any work is done for it."""
+    if table is not None:
+        format_of(table)
+    if plot is not None and plot.suffix.lower() not in PICTURES:
+        raise FileProblem(f"{plot} cannot be a plot; let its name end in {', '.join(PICTURES)}.")
+    for path in (table, plot, page):
+        if path is not None:
+            outputs.check(path)
+
+
 def save_picture(display: Any, path: Path, outputs: Outputs) -> None:
     kind = path.suffix.lower().removeprefix(".")
-    if kind not in display.figure_.canvas.get_supported_filetypes():
-        raise FileProblem(f"{path} cannot be a plot; let its name end in .svg, .png or .pdf.")
     display.figure_.savefig(outputs.stage(path), format=kind, dpi=150)
 
 

@@ -19,7 +19,17 @@ from mmfs import (
     SimilarityDisplay,
 )
 from mmfs.cli.console import Reporter, note, out, say, table_of
-from mmfs.cli.options import OUTPUT, Count, Force, How, Source, folds, number, option
+from mmfs.cli.options import (
+    OUTPUT,
+    Count,
+    Force,
+    How,
+    Source,
+    check_outputs,
+    folds,
+    number,
+    option,
+)
 from mmfs.io import Outputs, Table, stage_table
 from mmfs.report import (
     checksum,
@@ -81,9 +91,7 @@ def select(
       mmfs select clicks.svm.gz -k 100 -o small.svm --json > record.json
     """
     with Outputs(force) as outputs:
-        for path in (output, report):
-            if path is not None:
-                outputs.check(path)
+        check_outputs(outputs, output, page=report)
         n_features = None if k == "auto" else number(k)
         data = source.read_labelled(progress)
         start = time.perf_counter()

@@ -117,8 +117,10 @@ def numbers_of(column: Any, name: str, path: Path) -> Array:
     elif kind.startswith("decimal"):
         column = column.cast("float64")
     elif not kind.startswith(("int", "uint", "float", "double", "half", "null")):
-        raise FileProblem(f"{path}: column {name!r} holds {_offending(column)}; encode it as "
-                          "numbers, or exclude it.")  # fmt: skip
+        raise FileProblem(
+            f"{path}: column {name!r} holds {_offending(column)}; encode it as numbers, exclude "
+            "it, or make it the target."
+        )
     if kind == "null":
         return np.full(len(column), np.nan)
     return column.to_numpy()
