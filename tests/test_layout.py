@@ -7,7 +7,7 @@ SOURCE = Path(__file__).parents[1] / "src" / "mmfs"
 
 # A room may use those to its left.
 ROOMS = [
-    ["_compiled", "warn"],
+    ["_compiled", "needed", "warn"],
     ["columns"],
     ["discretize", "hsic"],
     ["relevance", "kernels"],

@@ -26,6 +26,7 @@ from sklearn.svm import LinearSVC
 from mmfs.choosing.base import select_from_part, settle_task, with_warnings
 from mmfs.choosing.cv import default_estimator, for_estimators, name_of_score, splitter
 from mmfs.comparators import FCBF, FGM, GDM, MRMR, QPFS, SVMRFE, MaxRel
+from mmfs.needed import needed
 from mmfs.relevance import Target
 from mmfs.selector import MMFS
 from mmfs.solvers import in_order
@@ -140,8 +141,7 @@ class Comparison:
 
     def to_frame(self) -> Any:
         """A pandas DataFrame with a row per method and number of features."""
-        import pandas
-
+        pandas = needed("pandas", "explain", "to_frame()")
         columns = ["method", "n_features", "score", "error", "seconds"]
         rows = [
             (name, int(k), float(score), float(error), float(self.seconds[name].mean()))

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from mmfs.base import first_pass
 from mmfs.hsic import hsic
 from mmfs.kernels import Precomputed, Similarity, similarity_of
+from mmfs.needed import needed
 from mmfs.posing import kind_of_relevance
 from mmfs.validation import is_int, is_name
 
@@ -41,7 +42,7 @@ def explain(selector: Any, X: Any, features: Any, n_dropped: int, names: Any = N
         raise ValueError("explain takes X, the data of the fit, and then the features.")
     if not is_int(n_dropped) or n_dropped < 0:
         raise ValueError(f"n_dropped must be a whole number >= 0, got {n_dropped!r}.")
-    pandas = _pandas()
+    pandas = needed("pandas", "explain", "explain()")
     if names is None:
         names = getattr(selector, "feature_names_in_", None)
     elif not callable(names) and len(names) != selector.n_features_in_:
@@ -195,13 +196,3 @@ def _column(feature: Any, where: dict[str, int], n_columns: int) -> int:
         hint = f"; did you mean {near[0]!r}?" if near else "."
         raise ValueError(f"there is no feature {feature!r}{hint}")
     return where[feature]
-
-
-def _pandas() -> Any:
-    try:
-        import pandas
-    except ImportError:
-        raise ImportError(
-            "explain() returns a pandas DataFrame: pip install 'mmfs[explain]'."
-        ) from None
-    return pandas

@@ -9,6 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 from mmfs.choosing import MMFSCV, Path, mmfs_path
 from mmfs.comparing import Comparison, compare
 from mmfs.explain import similarities
+from mmfs.needed import needed
 
 Array = np.ndarray
 
@@ -28,10 +29,7 @@ class Display:
 
     def _axes(self, ax: Any, **size: Any) -> Any:
         if ax is None:
-            try:
-                from matplotlib import pyplot
-            except ImportError:
-                raise ImportError("plots need matplotlib: pip install 'mmfs[plot]'.") from None
+            pyplot = needed("matplotlib.pyplot", "plot", "a plot")
             _, ax = pyplot.subplots(layout="constrained", **size)
         self.ax_, self.figure_ = ax, ax.figure
         return ax

@@ -51,7 +51,7 @@ def read(text):
             if not colon:
                 raise Refused(line, word)
             j = whole(column, line, word)
-            if j <= previous:
+            if j <= previous or j > 2**31 - 2:
                 raise Refused(line, word)
             if not value:
                 raise Refused(line, word)

@@ -18,8 +18,11 @@ FINE, NO_LABEL, NO_COLUMN, NO_VALUE, NOT_RISING, NO_QUERY = range(6)
 
 # Powers of ten that are exact in double precision, and whole numbers that are.
 EXACT = 22
-TENS = 10.0 ** np.arange(EXACT + 1)
+TENS = np.array([float(10**k) for k in range(EXACT + 1)])
 WHOLE = np.uint64(2**53)
+
+# Column numbers fit into 32 bits.
+LAST_COLUMN = 2**31 - 2
 
 # Digits that fit into a word for sure.
 MOST_DIGITS = 19
@@ -233,7 +236,7 @@ def parse(text, first_column, labels, queries, row_ends, columns, values, odd):
             queries[n_rows] = number
             continue
         number, i = _read_whole(text, start)
-        if i == start or text[i] != COLON:
+        if i == start or text[i] != COLON or number > LAST_COLUMN:
             wrong = NO_COLUMN
             break
         if number <= previous:
@@ -251,15 +254,21 @@ def parse(text, first_column, labels, queries, row_ends, columns, values, odd):
 
 
 @njit(cache=True, nogil=True)
-def place(first_row, row_ends, columns, values, next_entry, rows, data):
-    """Put entries of consecutive rows where they belong among compressed columns."""
+def place(first_row, row_ends, columns, shift, values, next_entry, ends, rows, data):
+    """Put entries of consecutive rows where they belong among compressed columns.
+
+    Returns False if one has more entries than there is room for.
+    """
     k = 0
     for i in range(len(row_ends)):
         while k < row_ends[i]:
-            at = next_entry[columns[k]]
-            rows[at], data[at] = first_row + i, values[k]
-            next_entry[columns[k]] = at + 1
+            j = columns[k] - shift
+            if not 0 <= j < len(ends) or next_entry[j] >= ends[j]:
+                return False
+            rows[next_entry[j]], data[next_entry[j]] = first_row + i, values[k]
+            next_entry[j] += 1
             k += 1
+    return True
 
 
 @njit(cache=True, nogil=True)

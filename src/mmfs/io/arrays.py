@@ -27,13 +27,18 @@ def read_npy(path: Path, wanted: Wanted, progress: Progress | None) -> Table:
 
 def read_array(path: Path) -> Array:
     with _array_problems(path):
-        return np.load(path, mmap_mode="r", allow_pickle=False)
+        found = np.load(path, mmap_mode="r", allow_pickle=False)
+        if not isinstance(found, np.ndarray):
+            raise FileProblem(f"{path} is an archive of several arrays; call it .npz.")
+        return found
 
 
 def read_npz(path: Path, wanted: Wanted, progress: Progress | None) -> Table:
     """X, or a sparse matrix as SciPy saves it, with y, feature_names and row_names if there."""
     with open_stream(path, progress) as stream, _array_problems(path):
         parts = np.load(stream.file, allow_pickle=False)
+        if isinstance(parts, np.ndarray):
+            raise FileProblem(f"{path} is a single array; call it .npy.")
         if not wanted.features:
             X: Any = None
         elif "indptr" in parts.files:
@@ -53,6 +58,8 @@ def with_parts(X: Any, names: Any, get: Any, wanted: Wanted, path: Path) -> Tabl
             return None
         position(name, list(names), f"part of {path} called")
         values = np.asarray(get(name))
+        if values.ndim not in (1, 2) or values.dtype.kind not in "biufSUO":
+            raise FileProblem(f"{name!r} in {path} is not a column of labels or numbers.")
         return as_text(values) if values.dtype.kind in "SO" else values
 
     def text(name: str) -> Array | None:
@@ -63,9 +70,11 @@ def with_parts(X: Any, names: Any, get: Any, wanted: Wanted, path: Path) -> Tabl
     if not wanted.features:
         return Table(X, y, None, rows, target, groups)
     X, names_of = matrix(X, path), text("feature_names")
-    for found, n, what in ((names_of, X.shape[1], "feature_names"), (rows, X.shape[0], "rows")):
-        if found is not None and len(found) != n:
-            raise FileProblem(f"{path} has {len(found):,} {what} for {n:,}.")
+    checked = ((names_of, 1, "feature_names"), (rows, 0, "row_names"), (y, 0, target))
+    for found, axis, what in checked:
+        if found is not None and len(found) != X.shape[axis]:
+            kind = ("rows", "columns")[axis]
+            raise FileProblem(f"{path} has {len(found):,} {what} for {X.shape[axis]:,} {kind}.")
     return Table(X, y, names_of, rows, target, groups)
 
 
@@ -73,7 +82,7 @@ def as_text(values: Any) -> Array:
     def one(value: Any) -> str:
         return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
 
-    return np.array([one(value) for value in np.asarray(values).tolist()], dtype=str)
+    return np.array([one(value) for value in np.ravel(values).tolist()], dtype=object)
 
 
 def only_matrix(names: Any, n_dimensions: Any, path: Path) -> str:
@@ -92,15 +101,26 @@ def matrix(X: Any, path: Path) -> Any:
         raise FileProblem(f"{path} holds an array of {X.ndim} dimensions, not a matrix.")
     if X.dtype.kind not in "biuf":
         raise FileProblem(f"{path} holds values of type {X.dtype}, not numbers.")
-    if sp.issparse(X):
-        return sp.csc_array(X) if X.format == "csc" else sp.csr_array(X)
+    kind = X.dtype.newbyteorder("=")
+    if kind.itemsize > 8 or kind == np.float16:  # longer and shorter ones than most programs know
+        kind = np.dtype(np.float64 if kind.itemsize > 8 else np.float32)
+    X = X.astype(kind, copy=False)
+    if not sp.issparse(X):
+        return X
+    X = sp.csc_array(X) if X.format == "csc" else sp.csr_array(X)
+    try:
+        X.check_format(full_check=True)
+    except ValueError as error:
+        raise FileProblem(f"{path} is damaged ({error}); write it again.") from None
     return X
 
 
 def read_mtx(path: Path, wanted: Wanted, progress: Progress | None) -> Table:
     errors = (ValueError, OverflowError, TypeError, StopIteration)
     with file_problems(path, "Matrix Market file", errors), open_stream(path, progress) as stream:
-        X = scipy.io.mmread(stream.file)
+        if not stream.file.peek(14).startswith(b"%%MatrixMarket"):
+            raise FileProblem(f"{path} is not a Matrix Market file, by its first line.")
+        X = scipy.io.mmread(stream)
     return Table(matrix(X, path), numbered_from=1)
 
 
@@ -112,8 +132,8 @@ def write_npy(table: Table, path: Path, compression: str) -> None:
 def write_npz(table: Table, path: Path, compression: str) -> None:
     parts: dict[str, Any] = {
         "y": plain(table.y),
-        "feature_names": table.feature_names,
-        "row_names": table.row_names,
+        "feature_names": plain(table.feature_names),
+        "row_names": plain(table.row_names),
     }
     if isinstance(table.X, np.ndarray):
         parts["X"] = table.X

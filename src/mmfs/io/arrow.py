@@ -1,5 +1,6 @@
 """Parquet and Arrow files, and columns of Arrow tables as a matrix."""
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from itertools import compress
 from pathlib import Path
@@ -7,8 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mmfs.io.streams import FileProblem, Progress, file_problems, needed
+from mmfs.io.streams import FileProblem, Progress, file_problems
 from mmfs.io.table import Table, Wanted, position
+from mmfs.needed import needed
 
 Array = np.ndarray
 
@@ -17,6 +19,9 @@ BATCH = 500
 
 # Sparse values that are written out as dense ones, zeros included, at most.
 MOST_CELLS = 10**8
+
+# What programs call a column of names that has none itself.
+UNNAMED = ("", "__index_level_0__", "Unnamed: 0")
 
 # Types whose values single precision holds exactly.
 SMALL = ("float", "halffloat", "int8", "int16", "uint8", "uint16", "bool")
@@ -53,8 +58,17 @@ def _read(
     names = list(schema.names)
     if len(set(names)) < len(names):
         raise FileProblem(f"{path} has several columns of one name; rename them.")
-    roles = roles_of(path, names, wanted, str(schema.types[0]) if names else "")
+    index = [name for name in _pandas_index(schema) if name in names]
+    if len(index) == 1 and index[0] != names[0]:  # pandas puts it last
+        names = [index[0], *(name for name in names if name != index[0])]
+    first_type = "string" if index else str(schema.field(names[0]).type) if names else ""
+    roles = roles_of(path, names, wanted, first_type)
     return from_columns(path, schema, n_rows, columns, roles, wanted, progress)
+
+
+def _pandas_index(schema: Any) -> list[str]:
+    noted = (schema.pandas_metadata or {}).get("index_columns", [])
+    return [name for name in noted if isinstance(name, str)]
 
 
 class Roles(NamedTuple):
@@ -69,7 +83,7 @@ def roles_of(path: Path, names: list[str], wanted: Wanted, first_type: str) -> R
     for name in wanted.labels:
         position(name, names, f"column in {path} called")
     first = names[0]
-    unnamed = first in ("", "__index_level_0__", "Unnamed: 0") or "string" in first_type
+    unnamed = first in UNNAMED or "string" in first_type
     named = unnamed and first not in (*wanted.labels, *wanted.exclude) and len(names) > 1
     rows = first if named else None
     rest = [name for name in names if name not in (*wanted.labels, rows)]
@@ -99,8 +113,8 @@ def from_columns(
     def one(name: str) -> Any:
         return columns([name]).column(name)
 
-    y = None if wanted.target is None else values_of(one(wanted.target))
-    groups = None if wanted.groups is None else values_of(one(wanted.groups))
+    y = None if wanted.target is None else values_of(one(wanted.target), wanted.target, path)
+    groups = None if wanted.groups is None else values_of(one(wanted.groups), wanted.groups, path)
     row_names = None if rows is None else names_of_rows(one(rows), rows, path)
     return Table(X, y, np.array(features, dtype=str), row_names, wanted.target, groups)
 
@@ -126,7 +140,7 @@ def numbers_of(column: Any, name: str, path: Path) -> Array:
     return column.to_numpy()
 
 
-def values_of(column: Any) -> Array:
+def values_of(column: Any, name: str, path: Path) -> Array:
     """An Arrow column as labels: text, numbers, or objects where values are missing."""
     kind = str(column.type)
     if "string" in kind:
@@ -137,14 +151,26 @@ def values_of(column: Any) -> Array:
         and not column.null_count
     ):
         return column.to_numpy()
+    if "binary" in kind:
+        raise FileProblem(f"column {name!r} of {path} is not UTF-8 text; convert the file to it.")
     return np.array(column.to_pylist(), dtype=object)
 
 
 def names_of_rows(column: Any, name: str, path: Path) -> Array:
-    names = np.array([str(name) for name in column.to_pylist()])
-    if name and "string" in str(column.type) and len(set(names.tolist())) < len(names):
-        numbers_of(column, name, path)  # refuses it: text that tells rows apart does not repeat
-    return names
+    names = [str(name) for name in column.to_pylist()]
+    n_numbers = sum(is_number(name) for name in names)
+    doubtful = len(set(names)) < len(names) or 2 * n_numbers > len(names)
+    if doubtful and "string" in str(column.type) and name not in UNNAMED:
+        numbers_of(column, name, path)  # refuses it: not what tells rows apart
+    return np.array(names)
+
+
+def is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return "_" not in text
 
 
 def _offending(column: Any) -> str:
@@ -152,9 +178,7 @@ def _offending(column: Any) -> str:
     if "string" not in kind:
         return f"values of type {kind.split('<')[0]}"
     for row, value in enumerate(column.to_pylist(), start=1):
-        try:
-            float("nan" if value is None else value)
-        except ValueError:
+        if value is not None and not is_number(value):
             return f"text ({value!r} in row {row})"
     return "numbers written as text"
 
@@ -167,18 +191,20 @@ def as_arrow(table: Table) -> Any:
     """An Arrow table: names of rows, features, target."""
     pyarrow = needed("pyarrow", "data")
     X = dense_block(table.X)
-    columns = {}
+    columns: list[tuple[str, Any]] = [(table.name(j), X[:, j]) for j in range(X.shape[1])]
     if table.row_names is not None:
-        columns[""] = pyarrow.array(table.row_names.tolist(), pyarrow.string())
-    for j in range(X.shape[1]):
-        columns[table.name(j)] = pyarrow.array(X[:, j])
-    n_features = len(columns)
+        columns.insert(0, ("", table.row_names))
     if table.y is not None:
-        for name, values in target_columns(table):
-            columns[name] = pyarrow.array(values.tolist() if values.dtype.kind in "OU" else values)
-    if len(columns) < n_features or n_features < X.shape[1]:
-        raise FileProblem("features and target have a name in common; rename one of them.")
-    return pyarrow.table(columns)
+        columns += target_columns(table)
+    names = [name for name, _ in columns]
+    if len(set(names)) < len(names):
+        twice = Counter(names).most_common(1)[0][0]
+        raise FileProblem(f"two columns would be called {twice!r}; rename feature or target.")
+    made = [
+        pyarrow.array(values.tolist() if values.dtype.kind in "OU" else values)
+        for _, values in columns
+    ]
+    return pyarrow.table(made, names)
 
 
 def target_columns(table: Table) -> list[tuple[str, Array]]:

@@ -11,7 +11,7 @@ from mmfs.io import arrays, arrow, hdf, text
 from mmfs.io.outputs import Outputs
 from mmfs.io.streams import FileProblem, Progress, open_stream, split_compression
 from mmfs.io.svmlight import read_svmlight, write_svmlight
-from mmfs.io.table import Table, Wanted, distinct
+from mmfs.io.table import NoSuchName, Table, Wanted, distinct
 
 Array = np.ndarray
 Reader = Callable[[Path, Wanted, Progress | None], Table]
@@ -22,9 +22,10 @@ class Format(NamedTuple):
     extensions: tuple[str, ...]
     read: Reader
     write: Writer
-    compressed: bool = False  # whether it may be
-    named: bool = False  # whether features and target have names in it
-    filters: bool = False  # whether reading leaves out what is not wanted
+    compressed: bool = False  # may be
+    labelled: bool = True  # holds the target
+    named: bool = True  # features, rows and target have names in it
+    reads_some: bool = False  # only the columns that are wanted
 
 
 def _read_svm(path: Path, wanted: Wanted, progress: Progress | None) -> Table:
@@ -37,23 +38,30 @@ def _write_separated(separator: str) -> Writer:
 
 
 FORMATS = {
-    "csv": Format((".csv",), text.read_text, _write_separated(","), True, True, True),
+    "csv": Format(
+        (".csv",), text.read_text, _write_separated(","), compressed=True, reads_some=True
+    ),
     "tsv": Format(
-        (".tsv", ".tab", ".txt"), text.read_text, _write_separated("\t"), True, True, True
+        (".tsv", ".tab", ".txt"), text.read_text, _write_separated("\t"), compressed=True,
+        reads_some=True,
     ),
     "parquet": Format(
-        (".parquet", ".pq"), arrow.read_parquet, arrow.write_parquet, False, True, True
+        (".parquet", ".pq"), arrow.read_parquet, arrow.write_parquet, reads_some=True
     ),
     "arrow": Format(
-        (".arrow", ".feather", ".ipc"), arrow.read_arrow, arrow.write_arrow, False, True, True
+        (".arrow", ".feather", ".ipc"), arrow.read_arrow, arrow.write_arrow, reads_some=True
     ),
-    "svmlight": Format((".svm", ".svmlight", ".libsvm"), _read_svm, write_svmlight, True),
-    "npy": Format((".npy",), arrays.read_npy, arrays.write_npy),
-    "npz": Format((".npz",), arrays.read_npz, arrays.write_npz, False, True),
-    "mtx": Format((".mtx",), arrays.read_mtx, arrays.write_mtx, True),
-    "hdf5": Format((".h5", ".hdf5"), hdf.read_hdf, hdf.write_hdf, False, True),
-    "h5ad": Format((".h5ad",), hdf.read_h5ad, hdf.write_h5ad, False, True),
-}
+    "svmlight": Format(
+        (".svm", ".svmlight", ".libsvm"), _read_svm, write_svmlight, compressed=True, named=False
+    ),
+    "npy": Format((".npy",), arrays.read_npy, arrays.write_npy, labelled=False, named=False),
+    "npz": Format((".npz",), arrays.read_npz, arrays.write_npz),
+    "mtx": Format(
+        (".mtx",), arrays.read_mtx, arrays.write_mtx, compressed=True, labelled=False, named=False
+    ),
+    "hdf5": Format((".h5", ".hdf5"), hdf.read_hdf, hdf.write_hdf),
+    "h5ad": Format((".h5ad",), hdf.read_h5ad, hdf.write_h5ad),
+}  # fmt: skip
 
 
 def format_of(path: Path, name: str | None = None) -> Format:
@@ -121,30 +129,35 @@ def read_table(
     """
     path = Path(path)
     kind = format_of(path, format)
-    wanted = Wanted(target, groups, tuple(include), tuple(exclude))
-    inside = wanted._replace(
-        target=None if _is_elsewhere(target, kind) else target,
-        groups=None if _is_elsewhere(groups, kind) else groups,
+    read = text.read_transposed if transpose and kind.read is text.read_text else kind.read
+    turn = transpose and read is kind.read
+    wanted = Wanted(
+        target=target if _is_inside(target, path, kind, read) else None,
+        groups=groups if _is_inside(groups, path, kind, read) else None,
+        include=tuple(include),
+        exclude=tuple(exclude),
     )
-    if transpose and kind.read is text.read_text:
-        table = text.read_transposed(path, inside, progress)
-    else:
-        table = kind.read(path, inside, progress)
-        if transpose:
-            table = _transposed(table)
-    if names is not None:
-        table = replace(table, feature_names=_vector(names, table.X.shape[1], None, "column"))
-    if not kind.filters or names is not None:
-        table = _chosen(table, wanted)
-    if target is not None and inside.target is None:
-        y = _vector(target, table.X.shape[0], table.row_names, "row")
-        table = replace(table, y=y, target_name=_name_of(target))
-    if groups is not None and inside.groups is None:
-        table = replace(table, groups=_vector(groups, table.X.shape[0], table.row_names, "row"))
-    if table.feature_names is not None:
-        table = replace(table, feature_names=np.array(distinct(table.feature_names.tolist())))
+    filtered = kind.reads_some and names is None and not turn
+    table = read(path, wanted if filtered else wanted.unfiltered(), progress)
     if 0 in table.X.shape:
         raise FileProblem(f"{path} has {table.X.shape[0]} rows and {table.X.shape[1]} columns.")
+    if turn:
+        table = _transposed(table)
+    if names is not None:
+        given = _vector(names, table.X.shape[1], None, "columns").astype(str)
+        table = replace(table, feature_names=given)
+    if table.feature_names is not None:
+        unique = np.array(distinct(table.feature_names.tolist()), dtype=object)
+        table = replace(table, feature_names=unique)
+    if not filtered and (include or exclude):
+        keep = wanted.mask([table.name(j) for j in range(table.X.shape[1])])
+        table = table.take(np.flatnonzero(keep))
+    n_rows = table.X.shape[0]
+    if target is not None and wanted.target is None:
+        y = text.as_numbers(_vector(target, n_rows, table.row_names, "rows"))
+        table = replace(table, y=y, target_name=_name_of(target))
+    if groups is not None and wanted.groups is None:
+        table = replace(table, groups=_vector(groups, n_rows, table.row_names, "rows"))
     return table
 
 
@@ -162,19 +175,13 @@ def write_table(
 def stage_table(table: Table, path: Path, outputs: Outputs, format: str | None = None) -> list[str]:
     kind = format_of(path, format)
     kind.write(table, outputs.stage(path), split_compression(path)[1])
-    lost = []
-    if kind in (FORMATS["npy"], FORMATS["mtx"]) and table.y is not None:
-        lost.append("the target")
-    if not kind.named and table.feature_names is not None:
-        lost.append("the names of the features")
-    return lost
-
-
-def _chosen(table: Table, wanted: Wanted) -> Table:
-    if not wanted.filters:
-        return table
-    keep = wanted.mask([table.name(j) for j in range(table.X.shape[1])])
-    return table.take(np.flatnonzero(keep))
+    held = {
+        "the target": kind.labelled or table.y is None,
+        "the names of the features": kind.named or table.feature_names is None,
+        "the names of the rows": kind.named or table.row_names is None,
+        "the groups": kind is FORMATS["svmlight"] or table.groups is None,
+    }
+    return [what for what, is_held in held.items() if not is_held]
 
 
 def _transposed(table: Table) -> Table:
@@ -186,15 +193,30 @@ def _transposed(table: Table) -> Table:
     return replace(table, X=table.X.T, feature_names=table.row_names, row_names=table.feature_names)
 
 
-def _is_elsewhere(labels: str | None, kind: Format) -> bool:
-    """Whether target or groups are in another file rather than in this one."""
-    return labels is not None and (not kind.named or _split(labels)[0].is_file())
+def _is_inside(labels: str | None, path: Path, kind: Format, read: Reader) -> bool:
+    """Whether target or groups are in the file with the data, rather than in another."""
+    if labels is None or not kind.named:
+        return False
+    if not _is_file(_split(labels)[0]):
+        return True
+    try:  # a column that is there comes before a file of the same name
+        read(path, Wanted(target=labels, features=False), None)
+    except NoSuchName:
+        return False
+    return True
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError:  # a name too long for a file
+        return False
 
 
 def _split(where: Any) -> tuple[Path, str | None]:
     """A file, and what of it is meant, if that is said after a colon."""
     path = Path(where)
-    if path.exists() or ":" not in str(where):
+    if _is_file(path) or ":" not in str(where):
         return path, None
     file, _, part = str(where).rpartition(":")
     return Path(file), part
@@ -206,12 +228,13 @@ def _name_of(target: str) -> str:
 
 
 def _vector(where: Any, n: int, ids: Array | None, what: str) -> Array:
-    """Values for the rows or columns from a file."""
+    """Values for the rows or columns from a file; those of plain text are text."""
     path, part = _split(where)
     extension, _ = split_compression(path)
+    lines = (*FORMATS["csv"].extensions, *FORMATS["tsv"].extensions, "")
     if extension == ".npy":
         values, rows = arrays.read_array(path), None
-    elif part is None and extension in (*FORMATS["csv"].extensions, *FORMATS["tsv"].extensions, ""):
+    elif part is None and extension in lines:
         values, rows = _lines(path, n), None
     else:
         table = format_of(path).read(path, Wanted(target=part, features=False), None)
@@ -221,18 +244,21 @@ def _vector(where: Any, n: int, ids: Array | None, what: str) -> Array:
     if ids is not None and rows is not None and not np.array_equal(ids, rows):
         values = _matched(values, rows, ids, path)
     if len(values) != n:
-        raise FileProblem(f"{path} has {len(values):,} values for {n:,} {what}s.")
+        raise FileProblem(f"{path} has {len(values):,} values for {n:,} {what}.")
     return values
 
 
 def _lines(path: Path, n: int) -> Array:
+    """A value per line; a line more than there should be is a heading."""
     with open_stream(path) as stream:
-        lines = [line.rstrip() for line in stream.file.read().decode("utf-8-sig").splitlines()]
-    if len(lines) == n + 1:
-        lines = lines[1:]  # a heading
-    if lines and any(separator in lines[0] for separator in text.SEPARATORS):
+        lines = text.decoded(stream.file.read(), path).split("\n")
+    lines = [line.strip() for line in lines]
+    while lines and not lines[-1]:
+        lines.pop()
+    if any(separator in line for line in lines[:1] for separator in text.SEPARATORS):
         raise FileProblem(f"{path} has several columns; say which, as in {path}:NAME.")
-    return text.as_numbers(np.array(lines, dtype=str))
+    heading = len(lines) == n + 1 and lines[0] not in lines[1:]
+    return np.array(lines[1:] if heading else lines, dtype=object)
 
 
 def _matched(values: Array, rows: Array, ids: Array, path: Path) -> Array:

@@ -9,8 +9,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from mmfs.io.arrays import matrix, only_matrix, plain, with_parts
-from mmfs.io.streams import FileProblem, Progress, file_problems, needed
+from mmfs.io.streams import FileProblem, Progress, file_problems
 from mmfs.io.table import Table, Wanted, position
+from mmfs.needed import needed
 
 
 def read_hdf(path: Path, wanted: Wanted, progress: Progress | None) -> Table:
@@ -47,7 +48,7 @@ def read_h5ad(path: Path, wanted: Wanted, progress: Progress | None) -> Table:
             return np.asarray(obs[name])
 
         y, groups = labels(wanted.target), labels(wanted.groups)
-        X = matrix(read_elem(file["X"]), path)
+        X = matrix(read_elem(file["X"]), path) if wanted.features else None
     names, rows = (np.asarray(frame.index, dtype=str) for frame in (var, obs))
     return Table(X, y, names, rows, wanted.target, groups)
 
@@ -95,5 +96,8 @@ def _is_sparse(item: Any) -> bool:
 @contextmanager
 def _opened(path: Path) -> Iterator[Any]:
     h5py = needed("h5py", "data")
-    with file_problems(path, "HDF5", (KeyError,)), h5py.File(path, "r") as file:
+    with (
+        file_problems(path, "HDF5", (KeyError, TypeError, ValueError, AttributeError)),
+        h5py.File(path, "r") as file,
+    ):
         yield file

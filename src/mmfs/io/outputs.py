@@ -5,13 +5,14 @@ import errno
 import gzip
 import lzma
 import os
+import secrets
 import shutil
-import tempfile
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from mmfs.io.streams import FileProblem, needed
+from mmfs.io.streams import FileProblem
+from mmfs.needed import needed
 
 
 class Outputs:
@@ -24,29 +25,33 @@ class Outputs:
         self._force = force
         self._staged: dict[Path, Path] = {}
 
-    def check(self, path: Path) -> None:
-        """Refuse a path that cannot be written to, before any work is done for it."""
-        if not path.parent.is_dir():
-            raise FileProblem(f"there is no folder {path.parent} to write {path.name} into.")
-        if path.is_dir():
-            raise FileProblem(f"{path} is a folder; name a file to write.")
-        if path.exists() and not self._force:
-            raise FileProblem(f"{path} exists; pass force (--force) to replace it.")
+    def check(self, *paths: Path | None) -> None:
+        """Refuse what cannot be written to, before any work is done for it."""
+        for path in paths:
+            if path is None:
+                continue
+            if not path.parent.is_dir():
+                raise FileProblem(f"there is no folder {path.parent} to write {path.name} into.")
+            if path.is_dir():
+                raise FileProblem(f"{path} is a folder; name a file to write.")
+            if path.exists() and not path.is_file():
+                raise FileProblem(f"{path} is not a plain file; name one to write.")
+            if path.exists() and not self._force:
+                raise FileProblem(f"{path} exists; pass force (--force) to replace it.")
 
     def stage(self, path: Path) -> Path:
         """A temporary file in the same folder, to be written instead of `path`."""
         self.check(path)
+        path = path.resolve()  # a link stays, and points to the new file
         if path in self._staged:
             raise FileProblem(f"{path} is asked for twice; give each output its own name.")
+        temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
         try:
-            handle, name = tempfile.mkstemp(
-                prefix=f".{path.name}.", suffix=".part", dir=path.parent
-            )
+            os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
         except OSError as error:
             raise FileProblem(f"{path} cannot be written ({error.strerror}).") from None
-        os.close(handle)
-        self._staged[path] = Path(name)
-        return Path(name)
+        self._staged[path] = temporary
+        return temporary
 
     def __enter__(self) -> Self:
         return self
@@ -60,29 +65,30 @@ class Outputs:
         try:
             if error is None:
                 self._rename()
-            elif isinstance(error, OSError) and self._staged:
-                path = list(self._staged)[-1]
-                raise FileProblem(f"{path} cannot be written ({_reason(error, path)}).") from error
+            elif isinstance(error, OSError):
+                self._blame(error)
         finally:
             for temporary in self._staged.values():
                 temporary.unlink(missing_ok=True)
 
-    def _rename(self) -> None:
-        for path in self._staged:
-            self.check(path)  # it may have come into being meanwhile
-        mask = os.umask(0)
-        os.umask(mask)
+    def _blame(self, error: OSError) -> None:
+        """Say so if the error is about one of the files being written."""
         for path, temporary in self._staged.items():
-            temporary.chmod(0o666 & ~mask)
-            with temporary.open("rb") as file:
+            full = shutil.disk_usage(path.parent).free == 0  # which NumPy does not say
+            number = errno.ENOSPC if full else error.errno
+            if number in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG) or error.filename == temporary:
+                why = os.strerror(number or errno.EIO)
+                raise FileProblem(f"{path} cannot be written ({why}).") from error
+
+    def _rename(self) -> None:
+        self.check(*self._staged)  # something may have come into being meanwhile
+        for path, temporary in self._staged.items():
+            if path.exists():
+                temporary.chmod(path.stat().st_mode & 0o7777)
+            with temporary.open("r+b") as file:
                 os.fsync(file.fileno())
+        for path, temporary in self._staged.items():
             temporary.replace(path)
-
-
-def _reason(error: OSError, path: Path) -> str:
-    if shutil.disk_usage(path.parent).free == 0:  # which NumPy does not say
-        return os.strerror(errno.ENOSPC)
-    return os.strerror(error.errno) if error.errno else str(error)
 
 
 def open_output(path: Path, compression: str) -> Any:

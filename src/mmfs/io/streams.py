@@ -11,6 +11,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from mmfs.needed import needed
+
 # Told what goes on, how much of it is done, and how much there is.
 Progress = Callable[[str, float, float], None]
 
@@ -36,6 +38,9 @@ class Stream:
         self._raw = _Counted(path, progress)
         self._bytes = _decompressed(self._raw, split_compression(path)[1])
 
+    def close(self) -> None:
+        self._raw.close()
+
     def read(self, size: int) -> bytes:
         return self._bytes.read(size)
 
@@ -56,7 +61,7 @@ def open_stream(path: Path, progress: Progress | None = None) -> Iterator[Stream
         try:
             yield stream
         finally:
-            stream._raw.close()
+            stream.close()
 
 
 @contextmanager
@@ -64,10 +69,12 @@ def file_problems(
     path: Path, kind: str = "", errors: tuple[type[Exception], ...] = ()
 ) -> Iterator[None]:
     """What can be wrong with a file, said in one sentence; `errors` mean it is not of its kind."""
-    if path.is_dir():
-        raise FileProblem(f"{path} is a folder, not a file.")
     try:
-        if path.stat().st_size == 0 and path.is_file():
+        if path.is_dir():
+            raise FileProblem(f"{path} is a folder, not a file.")
+        if path.exists() and not path.is_file():
+            raise FileProblem(f"{path} is not a plain file; copy what it gives into one.")
+        if path.stat().st_size == 0:
             raise FileProblem(f"{path} is empty.")
         yield
     except FileProblem:
@@ -124,15 +131,3 @@ def _decompressed(raw: _Counted, compression: str) -> Any:
         unpacked = pyarrow.CompressedInputStream(pyarrow.PythonFile(file), "zstd")
         return io.BufferedReader(unpacked, BUFFER)
     return file
-
-
-def needed(module: str, extra: str) -> Any:
-    """An optional library, or one sentence that says how to install it."""
-    import importlib
-
-    try:
-        return importlib.import_module(module)
-    except ImportError:
-        raise ImportError(
-            f"this kind of file needs {module.split('.')[0]}: pip install 'mmfs[{extra}]'."
-        ) from None

@@ -31,9 +31,9 @@ LARGEST_INT32 = 2**31 - 1
 
 WRONG = {
     text_of.NO_LABEL: "{token} is not a number for a label",
-    text_of.NO_COLUMN: "{token} does not start with a column number and a colon",
+    text_of.NO_COLUMN: "{token} does not start with a column number (up to 2147483646) and a colon",
     text_of.NO_VALUE: "{token} has no number for a value",
-    text_of.NOT_RISING: "the column number of {token} is not above the one before it",
+    text_of.NOT_RISING: "the column number of {token} is not above the one before it, or too low",
     text_of.NO_QUERY: "{token} is not qid: and a whole number",
 }
 
@@ -110,7 +110,11 @@ def read_svmlight(
     """
     if layout not in ("csr", "csc"):
         raise ValueError(f"layout must be 'csr' or 'csc', got {layout!r}.")
+    if zero_based not in (True, False, "auto"):
+        raise ValueError(f"zero_based must be True, False or 'auto', got {zero_based!r}.")
     path, dtype = Path(path), np.dtype(dtype)
+    if dtype not in (np.float32, np.float64):
+        raise ValueError(f"dtype must be float32 or float64, got {dtype}.")
     n_jobs = effective_n_jobs(-1 if n_jobs is None else n_jobs)
     first_column = 1 if zero_based is False else 0
 
@@ -147,14 +151,19 @@ def read_svmlight(
         X = sp.csr_array((values.array, indices, _ends(lengths.array, indices.dtype)), shape=shape)
     else:
         n_stored = np.pad(counts.array[shift:], (0, shape[1]))[: shape[1]]
-        X = _placed(rows("placing"), n_stored, shift, shape, dtype)
+        X = _placed(rows("placing"), n_stored, shift, shape, dtype, path)
     X.has_sorted_indices = X.has_canonical_format = True
     numbers = queries.array
     return Svmlight(X, labels.array, numbers if (numbers >= 0).any() else None, shift)
 
 
 def _placed(
-    rows: Iterator[tuple[Rows, float]], counts: Array, shift: int, shape: Any, dtype: Any
+    rows: Iterator[tuple[Rows, float]],
+    counts: Array,
+    shift: int,
+    shape: Any,
+    dtype: Any,
+    path: Path,
 ) -> sp.csc_array:
     """Compressed columns, given how many entries each has."""
     large = max(int(counts.sum()), shape[0]) > LARGEST_INT32
@@ -162,10 +171,15 @@ def _placed(
     indices, data = np.empty(indptr[-1], dtype=indptr.dtype), np.empty(indptr[-1], dtype=dtype)
     next_entry, first_row = indptr[:-1].copy(), 0
     for some, _ in rows:
-        text_of.place(
-            first_row, some.row_ends, some.columns - shift, some.values, next_entry, indices, data
-        )
+        fits = text_of.place(
+            first_row, some.row_ends, some.columns, shift, some.values, next_entry, indptr[1:],
+            indices, data,
+        )  # fmt: skip
         first_row += len(some.labels)
+        if not fits or first_row > shape[0]:
+            break
+    if first_row != shape[0] or (next_entry != indptr[1:]).any():
+        raise FileProblem(f"{path} changed while it was read; read it again.")
     return sp.csc_array((data, indices, indptr), shape=shape)
 
 
@@ -269,8 +283,7 @@ def _number(text: bytes) -> float:
 class Growing:
     """An array that is added to, of about the right size from the start.
 
-    Memory that is set aside but not written to costs nothing, and growing moves no data where the
-    system can remap pages.
+    Memory set aside but not written to costs nothing; to grow later, the system remaps pages.
     """
 
     def __init__(self, dtype: Any) -> None:
@@ -286,15 +299,14 @@ class Growing:
     def append(self, values: Array, share: float) -> None:
         """Add values; with them, this share of all values is here."""
         n = self._n + len(values)
-        if self._array.dtype == np.int32 and len(values) and values.max() > LARGEST_INT32:
-            self._array = self._array.astype(np.int64)
         if n > len(self._array):
             capacity = max(n, min(int(1.05 * n / max(share, 1e-9)), MOST_AHEAD * n))
             if self._n:
                 self._array.resize(capacity, refcheck=False)
             else:
                 self._array = np.empty(capacity, dtype=self._array.dtype)
-        self._array[self._n : n] = values
+        with np.errstate(over="ignore"):  # in single precision, what is too large is infinite
+            self._array[self._n : n] = values
         self._n = n
 
 
@@ -318,16 +330,31 @@ class Counts:
 def write_svmlight(table: Table, path: Path, compression: str) -> None:
     """One-based, with as many digits as tell the number again; names are not kept."""
     X = sp.csr_array(table.X)
+    if not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
     labels, meaning = _labels(table.y, X.shape[0])
+    queries = _queries(table.groups)
+    last = X.shape[1] if X.nnz == 0 or X.indices.max() < X.shape[1] - 1 else 0
     with open_output(path, compression) as file:
         if meaning:
             file.write(f"# {meaning}\n".encode())
         for i, label in enumerate(labels):
             entries = slice(X.indptr[i], X.indptr[i + 1])
-            pairs = zip((X.indices[entries] + 1).tolist(), X.data[entries].tolist(), strict=True)
-            group = "" if table.groups is None else f" qid:{table.groups[i]}"
+            columns, values = X.indices[entries] + 1, X.data[entries].astype(float)
+            pairs = [*zip(columns.tolist(), values.tolist(), strict=True)]
+            if last and i == 0:
+                pairs.append((last, 0.0))  # so that the number of columns is known
+            query = f" qid:{queries[i]}" if queries is not None and queries[i] >= 0 else ""
             row = "".join(f" {column}:{value!r}" for column, value in pairs)
-            file.write(f"{label}{group}{row}\n".encode())
+            file.write(f"{label}{query}{row}\n".encode())
+
+
+def _queries(groups: Array | None) -> Array | None:
+    """Groups as whole numbers."""
+    if groups is None or groups.dtype.kind in "iu":
+        return groups
+    return np.unique(groups.astype(str), return_inverse=True)[1]
 
 
 def _labels(y: Array | None, n_rows: int) -> tuple[list[Any], str]:

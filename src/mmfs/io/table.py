@@ -1,15 +1,17 @@
 """Data as read from a file: a matrix, a target, and the names of things."""
 
 import difflib
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from fnmatch import fnmatchcase
+from fnmatch import translate
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from mmfs.io.streams import FileProblem
+from mmfs.needed import needed
 
 Array = np.ndarray
 
@@ -42,13 +44,19 @@ class Table:
     groups: Array | None = None
     numbered_from: int = 0
 
+    def __post_init__(self) -> None:
+        # As objects: an array of text is as wide as its longest name.
+        for which in ("feature_names", "row_names"):
+            names = getattr(self, which)
+            if names is not None and np.asarray(names).dtype != object:
+                object.__setattr__(self, which, np.array(list(map(str, names)), dtype=object))
+
     @property
     def data(self) -> Any:
         """X for selectors: a DataFrame, without a copy, where columns are dense and named."""
         if self.feature_names is None or not isinstance(self.X, np.ndarray):
             return self.X
-        import pandas
-
+        pandas = needed("pandas", "explain", "a table with names")
         return pandas.DataFrame(self.X, columns=self.feature_names, copy=False)
 
     def name(self, column: int) -> str:
@@ -72,8 +80,12 @@ class Table:
 
     def take(self, columns: Any) -> "Table":
         """A table of some of the columns."""
-        names = np.array([self.name(j) for j in columns])
+        names = np.array([self.name(j) for j in columns], dtype=object)
         return replace(self, X=self.X[:, columns], feature_names=names)
+
+
+class NoSuchName(FileProblem):
+    """Something is not in a file."""
 
 
 class Wanted(NamedTuple):
@@ -86,9 +98,8 @@ class Wanted(NamedTuple):
 
     features: bool = True  # or only target and groups
 
-    @property
-    def filters(self) -> bool:
-        return bool(self.include or self.exclude)
+    def unfiltered(self) -> "Wanted":
+        return self._replace(include=(), exclude=())
 
     @property
     def labels(self) -> list[str]:
@@ -108,7 +119,10 @@ class Wanted(NamedTuple):
     def _matching(self, names: Sequence[str], patterns: Sequence[str]) -> Array:
         found = np.zeros(len(names), dtype=bool)
         for pattern in patterns:
-            here = np.array([name == pattern or fnmatchcase(name, pattern) for name in names])
+            here = np.array([name == pattern for name in names])
+            if not here.any():
+                matches = re.compile(translate(pattern)).match
+                here = np.array([matches(name) is not None for name in names])
             if not here.any():
                 raise FileProblem(f"no column is called {pattern!r}{_nearest(pattern, names)}")
             found |= here
@@ -119,12 +133,14 @@ def position(name: str, names: Sequence[str] | Array, what: str) -> int:
     """Where a name is among others, or one sentence with the nearest."""
     where = np.flatnonzero(np.asarray(names) == name)
     if len(where) == 0:
-        raise FileProblem(f"there is no {what} {name!r}{_nearest(name, names)}")
+        raise NoSuchName(f"there is no {what} {name!r}{_nearest(name, names)}")
     return int(where[0])
 
 
 def distinct(names: Any) -> list[str]:
     """Names that repeat get a number: a, a.1, a.2."""
+    if len(set(names)) == len(names):
+        return list(names)
     taken, counts, result = set(names), Counter[str](), []
     for name in names:
         new = name

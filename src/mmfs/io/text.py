@@ -1,15 +1,25 @@
 """CSV and TSV files."""
 
 import csv
+import itertools
+import re
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from mmfs.io.arrow import arrow_problems, as_arrow, from_columns, roles_of
+from mmfs.io.arrow import (
+    UNNAMED,
+    arrow_problems,
+    as_arrow,
+    from_columns,
+    is_number,
+    roles_of,
+)
 from mmfs.io.outputs import open_output
-from mmfs.io.streams import FileProblem, Progress, needed, open_stream
+from mmfs.io.streams import FileProblem, Progress, file_problems, open_stream
 from mmfs.io.table import Table, Wanted, distinct, position
+from mmfs.needed import needed
 
 Array = np.ndarray
 
@@ -19,11 +29,11 @@ SEPARATORS = ",;\t"
 
 def read_text(path: Path, wanted: Wanted, progress: Progress | None) -> Table:
     """Instances as lines, under a line of names."""
-    header, separator = _header(path)
-    names = distinct(header)
+    header = _header(path)
+    names = header.names
     either = [roles_of(path, names, wanted, kind) for kind in ("", "string")]  # not known yet
     read = {*wanted.labels, *either[0].features, *either[1].features, either[1].rows}
-    table = _parsed(path, names, [name for name in names if name in read], separator, progress)
+    table = _parsed(path, header, [name for name in names if name in read], progress)
     if table.num_rows == 0:
         raise FileProblem(f"{path} has a line of names, but no others.")
     first = str(table.schema.field(names[0]).type) if names[0] in read else ""
@@ -34,9 +44,9 @@ def read_text(path: Path, wanted: Wanted, progress: Progress | None) -> Table:
 def read_transposed(path: Path, wanted: Wanted, progress: Progress | None) -> Table:
     """Features as lines that start with their names; the target may be one of these lines."""
     pyarrow = needed("pyarrow", "data")
-    header, separator = _header(path)
-    names = distinct(header)
-    table = _parsed(path, names, names, separator, progress, pyarrow.string())
+    header = _header(path)
+    names = header.names
+    table = _parsed(path, header, names, progress, as_text=True)
     features = np.array([str(name) for name in table.column(0).to_pylist()])
     keep = np.full(len(features), True)
 
@@ -63,43 +73,51 @@ def write_text(table: Table, path: Path, separator: str, compression: str) -> No
         arrow_csv.write_csv(as_arrow(table), file, options)
 
 
-def _header(path: Path) -> tuple[list[str], str]:
-    """The names in the first line, and what separates them."""
-    with open_stream(path) as stream:
-        line = stream.file.readline()
-    if not line.strip():
-        raise FileProblem(f"{path} is empty.")
+def decoded(line: bytes, path: Path) -> str:
     try:
-        text = line.decode("utf-8-sig")
+        return line.decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise FileProblem(f"{path} is not UTF-8 text; convert it, or tell its format.") from None
-    separator = max(SEPARATORS, key=text.count)
-    names = [name.strip() for name in next(csv.reader([text], delimiter=separator))]
+        raise FileProblem(f"{path} is not UTF-8 text; convert it to that.") from None
+
+
+class Header(NamedTuple):
+    names: list[str]
+    separator: str
+    n_lines: int  # names may have newlines in them
+
+
+def _header(path: Path) -> Header:
+    """The names in the first line, and what separates them."""
+    with file_problems(path, "CSV", (csv.Error,)), open_stream(path) as stream:
+        lines = (decoded(line, path) for line in stream.file)
+        first = next(lines)
+        separator = max(SEPARATORS, key=first.count)
+        reader = csv.reader(itertools.chain([first], lines), delimiter=separator)
+        names = [name.strip() for name in next(reader)]
+    if not first.strip():
+        raise FileProblem(f"{path} is empty.")
     if len(names) == 1:
         raise FileProblem(f"{path} has one column only; columns are told apart by , ; or a tab.")
-    if all(_is_number(name) for name in names) and not all(name.isdecimal() for name in names):
+    if all(is_number(name) for name in names) and not all(name.isdecimal() for name in names):
         raise FileProblem(
             f"{path} starts with numbers; add a first line with the names of the columns."
         )
-    return names, separator
+    return Header(distinct(names), separator, reader.line_num)
 
 
 def _parsed(
-    path: Path,
-    names: list[str],
-    read: list[str],
-    separator: str,
-    progress: Progress | None,
-    kind: Any = None,
+    path: Path, header: Header, read: list[str], progress: Progress | None, as_text: bool = False
 ) -> Any:
-    """An Arrow table of the columns to read, all of one kind if that is given."""
-    arrow_csv = needed("pyarrow.csv", "data")
-    types = dict.fromkeys(read, kind) if kind else None
+    """An Arrow table of the columns to read; those without a name hold names of rows."""
+    arrow_csv, text = needed("pyarrow.csv", "data"), needed("pyarrow", "data").string()
+    types = {name: text for name in read if as_text or name in UNNAMED}
     with open_stream(path, progress) as stream, arrow_problems(path, "CSV"):
         return arrow_csv.read_csv(
             stream.file,
-            arrow_csv.ReadOptions(column_names=names, skip_rows=1, block_size=BLOCK),
-            arrow_csv.ParseOptions(delimiter=separator),
+            arrow_csv.ReadOptions(
+                column_names=header.names, skip_rows=header.n_lines, block_size=BLOCK
+            ),
+            arrow_csv.ParseOptions(delimiter=header.separator, newlines_in_values=True),
             arrow_csv.ConvertOptions(
                 include_columns=read, column_types=types, strings_can_be_null=True
             ),
@@ -107,12 +125,13 @@ def _parsed(
 
 
 def _floats(column: Any, features: Array, name: str, path: Path) -> Array:
+    compute = needed("pyarrow.compute", "data")
     try:
-        return column.cast("float64").to_numpy()
+        return compute.utf8_trim_whitespace(column).cast("float64").to_numpy()
     except needed("pyarrow", "data").ArrowInvalid:
         pass
     for feature, value in zip(features.tolist(), column.to_pylist(), strict=True):
-        if value is not None and not _is_number(value):
+        if value is not None and not is_number(value):
             raise FileProblem(
                 f"{path}: {value!r} in row {feature!r}, column {name!r} is not a number; encode "
                 "it as one, or exclude that row."
@@ -121,16 +140,10 @@ def _floats(column: Any, features: Array, name: str, path: Path) -> Array:
 
 
 def as_numbers(y: Array) -> Array:
-    """Numbers that were read as text, as numbers."""
-    if not all(value is not None and _is_number(value) for value in y.tolist()):
+    """Numbers that were read as text, as numbers; 007 is a name."""
+    texts = [str(value) for value in y.tolist()]
+    if not all(is_number(text) and not re.match(r"[+-]?0[0-9]", text) for text in texts):
         return y
     values = y.astype(float)
-    return values.astype(int) if (values == np.rint(values)).all() else values
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
+    whole = np.isfinite(values).all() and (values == np.rint(values)).all()
+    return values.astype(int) if whole and np.abs(values).max() < 2**53 else values

@@ -9,7 +9,7 @@ import numpy as np
 from markupsafe import Markup
 
 from mmfs.comparing import Comparison
-from mmfs.io.streams import needed
+from mmfs.needed import needed
 from mmfs.plots import (
     PathDisplay,
     ScoresDisplay,
@@ -93,7 +93,7 @@ def _file_name(record: dict[str, Any]) -> str:
 
 
 def _render(**content: Any) -> str:
-    jinja2 = needed("jinja2", "report")
+    jinja2 = needed("jinja2", "report", "a report")
     folder = files("mmfs.report")
     parts = {name: Markup((folder / f"page.{name}").read_text("utf-8")) for name in ("css", "js")}
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined)
