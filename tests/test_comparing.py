@@ -91,8 +91,10 @@ def test_bad_requests(small):
         compare(X, y, n_features=[99])
     with pytest.raises(ValueError, match="whole numbers of at least 1"):
         compare(X, y, n_features=[0])
+    with pytest.raises(ValueError, match="cannot be found again"):
+        compare(X, y, selector=MMFS(relevance=np.ones(X.shape[1])))
     with pytest.raises(ValueError, match="one target"):
-        compare(X, np.column_stack([X[:, 0], X[:, 1]]), task="regression")
+        compare(X, X[:, :2], selector=MMFS(task="regression"))
 
 
 def test_noise_is_not_made_predictive():

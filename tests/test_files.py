@@ -1,6 +1,7 @@
 """Tables from files and back."""
 
 import gzip
+import os
 import pickle
 
 import numpy as np
@@ -301,3 +302,176 @@ def test_dense_tables_go_to_selectors_without_a_copy(tmp_path):
     table = read_table(tmp_path / "a.parquet", target="class")
     assert np.shares_memory(np.asarray(table.data), table.X)
     assert table.data.columns.tolist() == table.feature_names.tolist()
+
+
+@pytest.fixture
+def two(tmp_path):
+    path = tmp_path / "two.csv"
+    path.write_text("a,b\n1,2\n3,4\n5,7\n")
+    return path
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["p\nq\np\n", "p\nq\np", "p\nq\np\n\n\n", "kind\np\nq\np\n", "p\r\nq\r\np\r\n"],
+)
+def test_labels_in_lines(two, text):
+    labels = two.with_name("labels.txt")
+    labels.write_bytes(text.encode())
+    assert read_table(two, target=str(labels)).y.tolist() == ["p", "q", "p"]
+
+
+def test_a_line_too_many_is_not_a_heading_if_it_is_a_label(two):
+    labels = two.with_name("labels.txt")
+    labels.write_text("p\nq\np\nq\n")
+    with pytest.raises(FileProblem, match="has 4 values for 3 rows"):
+        read_table(two, target=str(labels))
+    labels.write_bytes("gr\xfcn\nq\np\n".encode("latin-1"))
+    with pytest.raises(FileProblem, match="is not UTF-8 text"):
+        read_table(two, target=str(labels))
+
+
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        ("1\n-1\n1", [1, -1, 1]),
+        ("0.5\n1\ninf", [0.5, 1, np.inf]),
+        ("007\n7\n7", ["007", "7", "7"]),
+        ("1_0\n2\n3", ["1_0", "2", "3"]),
+        ("1e20\n1e19\n1", [1e20, 1e19, 1]),
+    ],
+)
+def test_labels_that_look_like_numbers(two, text, values):
+    labels = two.with_name("labels.txt")
+    labels.write_text(text)
+    assert read_table(two, target=str(labels)).y.tolist() == values
+
+
+def test_names_stay_text(two):
+    names = two.with_name("names.txt")
+    names.write_text("007\n1e5\n")
+    table = read_table(two, names=str(names))
+    assert table.feature_names.tolist() == ["007", "1e5"] and table.column("1e5") == 1
+    assert read_table(two, names=str(names), include=["00*"]).X.shape == (3, 1)
+    rows = two.with_name("rows.csv")
+    rows.write_text(",a,y\n001,1,0\n002,2,1\n")
+    assert read_table(rows, target="y").row_names.tolist() == ["001", "002"]
+
+
+def test_a_column_comes_before_a_file_of_its_name(two, monkeypatch):
+    monkeypatch.chdir(two.parent)
+    two.with_name("b").write_text("9\n9\n8\n")
+    table = read_table("two.csv", target="b")
+    assert table.y.tolist() == [2, 4, 7] and table.feature_names.tolist() == ["a"]
+    two.with_name("c").write_text("9\n9\n8\n")
+    assert read_table("two.csv", target="c").y.tolist() == [9, 9, 8]
+    with pytest.raises(FileProblem, match="there is no column"):
+        read_table("two.csv", target="x" * 300)
+
+
+def test_names_that_would_meet_are_refused(tmp_path):
+    X, names = np.eye(2), np.array(["a", "y"])
+    for table in (
+        Table(X, np.array([0, 1]), names, target_name="y"),
+        Table(X, None, np.array(["", "b"]), np.array(["r", "s"])),
+    ):
+        for ending in ("csv", "parquet"):
+            with pytest.raises(FileProblem, match="two columns would be called"):
+                write_table(table, tmp_path / f"a.{ending}")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_missing_labels_are_not_a_class(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("a,y\n1,p\n2,\n3,NA\n")
+    assert read_table(path, target="y").y.tolist() == ["p", None, None]
+
+
+def test_numbers_with_a_slip_are_not_names_of_rows(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("a,b,y\n1,2,0\n?,3,1\n4,5,1\n")
+    with pytest.raises(FileProblem, match=r"column 'a' holds text \('\?' in row 2\)"):
+        read_table(path, target="y")
+
+
+def test_names_with_newlines_and_brackets(tmp_path):
+    names = np.array(["a\nb", "c[1]", "c1"])
+    write_table(Table(np.eye(3), feature_names=names), tmp_path / "a.csv")
+    table = read_table(tmp_path / "a.csv")
+    assert table.feature_names.tolist() == names.tolist()
+    np.testing.assert_array_equal(table.X, np.eye(3))
+    assert read_table(tmp_path / "a.csv", include=["c[1]"]).feature_names.tolist() == ["c[1]"]
+
+
+def test_index_of_pandas_is_names_of_rows(tmp_path):
+    pandas = pytest.importorskip("pandas")
+    for index in (["x", "y"], [7, 9]):
+        frame = pandas.DataFrame({"a": [1.0, 2.0], "b": [3.0, 5.0]}, index=index)
+        frame.rename_axis("sample").to_parquet(tmp_path / "a.parquet")
+        table = read_table(tmp_path / "a.parquet")
+        assert table.feature_names.tolist() == ["a", "b"]
+        assert table.row_names.tolist() == [str(name) for name in index]
+
+
+@pytest.mark.parametrize("index", [10**8, -5])
+def test_damaged_sparse_matrices_are_refused(tmp_path, index):
+    X = sp.csr_matrix(np.eye(4))
+    X.indices[2] = index
+    sp.save_npz(tmp_path / "a.npz", X)
+    with pytest.raises(FileProblem, match=r"a\.npz is damaged"):
+        read_table(tmp_path / "a.npz")
+
+
+def test_svmlight_from_any_matrix(tmp_path):
+    unsorted = sp.csr_array((np.ones(4), [2, 0, 1, 1], [0, 2, 4]), shape=(2, 5))
+    groups = np.array(["b", "a"])
+    write_table(Table(unsorted, np.array([True, False]), groups=groups), tmp_path / "a.svm")
+    back = read_table(tmp_path / "a.svm")
+    assert back.X.toarray().tolist() == [[1, 0, 1, 0, 0], [0, 2, 0, 0, 0]]
+    assert back.y.tolist() == [1, 0] and back.groups.tolist() == [1, 0]
+    (tmp_path / "b.svm").write_text("1 qid:3 1:1\n0 2:1\n")
+    write_table(read_table(tmp_path / "b.svm"), tmp_path / "c.svm")
+    assert read_table(tmp_path / "c.svm").groups.tolist() == [3, -1]
+    write_table(Table(np.array([[True, False]])), tmp_path / "d.svm")
+    assert read_table(tmp_path / "d.svm").X.toarray().tolist() == [[1, 0]]
+
+
+@pytest.mark.parametrize("dtype", [">f8", np.longdouble, np.float16, bool, np.int32, ">i2"])
+def test_numbers_of_unusual_types(tmp_path, dtype):
+    np.savez(tmp_path / "a.npz", X=np.array([[0, 1], [1, 0]], dtype=dtype))
+    table = read_table(tmp_path / "a.npz")
+    for ending in ("csv", "parquet", "arrow", "svm", "h5", "mtx"):
+        write_table(table, tmp_path / f"b.{ending}", force=True)
+        back = read_table(tmp_path / f"b.{ending}").X
+        dense = back if isinstance(back, np.ndarray) else back.toarray()
+        np.testing.assert_array_equal(dense, [[0, 1], [1, 0]])
+
+
+def test_files_that_are_something_else(tmp_path):
+    np.save(tmp_path / "a.npy", np.eye(3))
+    (tmp_path / "a.npy").rename(tmp_path / "b.npz")
+    np.savez(tmp_path / "c.npz", X=np.eye(3))
+    (tmp_path / "c.npz").rename(tmp_path / "d.npy")
+    (tmp_path / "e.mtx").write_text("a,b\n" + "1,2\n" * 50)
+    (tmp_path / "f.mtx").write_text("%%MatrixMarket matrix coordinate real general\n3 3 2\n1 1 x\n")
+    (tmp_path / "g.csv").write_bytes(b"a,b\r1,2\r3,4\r")
+    np.savez(tmp_path / "h.npz", X=np.eye(3), y=5)
+    np.savez(tmp_path / "i.npz", X=np.eye(3), y=[1, 2])
+    np.savez(tmp_path / "j.npz", X=np.eye(3), y=np.array(["2026"] * 3, dtype="M8[Y]"))
+    for name in ("b.npz", "d.npy", "e.mtx", "f.mtx", "g.csv", "h.npz", "i.npz", "j.npz"):
+        with pytest.raises(FileProblem, match=name.replace(".", r"\.")):
+            read_table(tmp_path / name)
+    os.mkfifo(tmp_path / "pipe.csv")
+    with pytest.raises(FileProblem, match="is not a plain file"):
+        read_table(tmp_path / "pipe.csv")
+
+
+def test_hdf5_that_holds_something_else(tmp_path):
+    h5py = pytest.importorskip("h5py")
+    for part in ("X", "y", "feature_names"):
+        with h5py.File(tmp_path / "a.h5", "w") as file:
+            for name in {"X", "y", "feature_names"} - {part}:
+                file[name] = np.eye(3) if name == "X" else np.arange(3)
+            file.create_group(part)
+        with pytest.raises(FileProblem, match=r"a\.h5"):
+            read_table(tmp_path / "a.h5")

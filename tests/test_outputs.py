@@ -63,6 +63,30 @@ def test_where_nothing_can_be_written(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["folder.csv"]
 
 
+def test_links_modes_and_other_kinds_of_files_are_kept(tmp_path):
+    real, link = tmp_path / "real.csv", tmp_path / "link.csv"
+    real.write_text("old")
+    real.chmod(0o600)
+    link.symlink_to(real)
+    write_table(TABLE, link, force=True)
+    assert link.is_symlink() and real.read_text() != "old"
+    assert real.stat().st_mode & 0o777 == 0o600
+    os.mkfifo(tmp_path / "pipe.csv")
+    with pytest.raises(FileProblem, match="is not a plain file"):
+        write_table(TABLE, tmp_path / "pipe.csv", force=True)
+    (tmp_path / "sub").mkdir()
+    with pytest.raises(FileProblem, match="asked for twice"), Outputs() as outputs:
+        outputs.stage(tmp_path / "a")
+        outputs.stage(tmp_path / "sub" / ".." / "a")
+
+
+def test_errors_of_other_files_are_not_blamed_on_the_outputs(tmp_path):
+    with pytest.raises(FileNotFoundError), Outputs() as outputs:
+        outputs.stage(tmp_path / "a").write_text("x")
+        (tmp_path / "input").read_text()
+    assert list(tmp_path.iterdir()) == []
+
+
 @pytest.fixture
 def small_disk(tmp_path):
     folder = tmp_path / "disk"

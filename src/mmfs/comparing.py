@@ -23,7 +23,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
-from mmfs.choosing.base import select_from_part, settle_task, with_warnings
+from mmfs.choosing.base import check_resampled, select_from_part, settle_task, with_warnings
 from mmfs.choosing.cv import default_estimator, for_estimators, name_of_score, splitter
 from mmfs.comparators import FCBF, FGM, GDM, MRMR, QPFS, SVMRFE, MaxRel
 from mmfs.needed import needed
@@ -113,9 +113,10 @@ class Comparison:
     n_features : ndarray
         Numbers of features that were asked for.
     scores : dict of ndarray of shape (n_folds, len(n_features))
-        Of each method; NaN where fewer columns can be had.
+        Of each method. Some (fcbf, l1_svm) may find fewer features than were asked for.
     seconds : dict of ndarray of shape (n_folds,)
-        Time that each took to select the largest number from the training rows.
+        Time that each took to select the largest number from the training rows; the first may
+        include compilation.
     problems : dict of str
         Why a method could not take part.
     baseline : float
@@ -139,12 +140,16 @@ class Comparison:
         scores = self.scores[method]
         return scores.std(axis=0, ddof=1) / np.sqrt(len(scores))
 
+    def typical_seconds(self, method: str) -> float:
+        """The median over folds."""
+        return float(np.median(self.seconds[method]))
+
     def to_frame(self) -> Any:
         """A pandas DataFrame with a row per method and number of features."""
         pandas = needed("pandas", "explain", "to_frame()")
         columns = ["method", "n_features", "score", "error", "seconds"]
         rows = [
-            (name, int(k), float(score), float(error), float(self.seconds[name].mean()))
+            (name, int(k), float(score), float(error), self.typical_seconds(name))
             for name in self.scores
             for k, score, error in zip(
                 self.n_features, self.mean(name), self.error(name), strict=True
@@ -164,7 +169,6 @@ def compare(
     cv: Any = 5,
     groups: Any = None,
     scoring: Any = None,
-    task: str = "auto",
     random_state: Any = 0,
     progress: Any = None,
 ) -> Comparison:
@@ -184,7 +188,7 @@ def compare(
     n_features : sequence of int or None, default=None
         Numbers of features; None: 1, 2, 5, 10, 20, 50 and 100, as far as there are columns.
     selector : MMFS or None, default=None
-        Options of "mmfs".
+        Options of "mmfs"; its `task` says what y holds for all methods.
     estimator : scikit-learn estimator, default=None
         What features are judged by, as in `MMFSCV`.
     cv : int, cross-validation generator or iterable, default=5
@@ -193,8 +197,6 @@ def compare(
         Rows of one group are never in different folds.
     scoring : str, callable or None, default=None
         As in scikit-learn; None is the estimator's own.
-    task : {"auto", "classification", "regression"}, default="auto"
-        As in `MMFS`.
     random_state : int or None, default=0
         Shuffles the folds.
     progress : callable, default=None
@@ -213,11 +215,12 @@ def compare(
     >>> bool(result.mean("mmfs")[0] > result.mean("maxrel")[0])
     True
     """
-    for name in methods or ():
+    for name in () if methods is None else methods:
         if name not in METHODS:
             raise ValueError(f"there is no method {name!r}; methods are {', '.join(METHODS)}.")
-    options = MMFS(task=task) if selector is None else clone(selector)
-    data = options._read(X, y, task, options.center)
+    options = MMFS() if selector is None else clone(selector)
+    check_resampled(options, "compare")
+    data = options._read(X, y, options.task, options.center)
     target, labels = data.target, for_estimators(data)
     if target.several:
         raise ValueError("compare takes one target; y has several columns.")
@@ -226,7 +229,7 @@ def compare(
     scorer = check_scoring(judge, scoring=scoring)
     dummy = DummyClassifier() if target.of_classes else DummyRegressor()
     splits = list(splitter(cv, target, random_state, groups).split(data.X, labels, groups))
-    made = {name: METHODS[name](target) for name in methods or USUAL}
+    made = {name: METHODS[name](target) for name in (USUAL if methods is None else methods)}
     if "mmfs" in made:
         made["mmfs"] = _ours(options, nested=False)(target)
     if methods is None and not target.of_classes:

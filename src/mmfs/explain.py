@@ -63,9 +63,7 @@ def explain(selector: Any, X: Any, features: Any, n_dropped: int, names: Any = N
         _check_same_data(Q @ alpha, selector.redundancy_[asked])
 
     def name(j: int) -> Any:
-        if callable(names):
-            return names(int(j))
-        return int(j) if names is None else names[j]
+        return name_of(selector, names, j)
 
     ranks = {j: rank for rank, j in enumerate(selector.indices_.tolist(), start=1)}
     weights = dict(zip(support.tolist(), alpha.tolist(), strict=True))
@@ -109,6 +107,15 @@ def _sentence(row: dict, twin: list, tau: float, b: float) -> str:
     if tau * row["relevance"] > b and causes:
         return "redundant with " + ", ".join(f"{name} ({term:.2g})" for name, term in causes)
     return f"too little relevance: {row['relevance']:.2f}, where {b / tau:.2f} is needed"
+
+
+def name_of(selector: Any, names: Any, j: int) -> Any:
+    """Of column j, by names given or those of the fit; without any, its number."""
+    if names is None:
+        names = getattr(selector, "feature_names_in_", None)
+    if callable(names):
+        return names(int(j))
+    return int(j) if names is None else names[j]
 
 
 def similarities(selector: Any, X: Any, J: Array) -> Array:

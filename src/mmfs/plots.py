@@ -8,10 +8,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from mmfs.choosing import MMFSCV, Path, mmfs_path
 from mmfs.comparing import Comparison, compare
-from mmfs.explain import similarities
+from mmfs.explain import name_of, similarities
 from mmfs.needed import needed
 
 Array = np.ndarray
+
+# Of so many times as many dropped features as are shown, the most relevant ones, the nearest are.
+LOOKED_AT = 20
 
 SELECTED, DROPPED = "#2563eb", "#94a3b8"
 SERIES = (
@@ -131,13 +134,13 @@ class SimilarityDisplay(Display):
         """From a fitted `MMFS` (or one that chooses it) and the data of the fit."""
         best = fitted_mmfs(selector)
         kept = best.indices_[:n_selected]
-        others = best._runners_up[: 20 * n_dropped]
-        nearest = np.abs(similarities(best, X, np.concatenate([kept, others])))
-        nearest = nearest[len(kept) :, : len(kept)].max(axis=1, initial=0.0)
-        near = others[np.argsort(-nearest, kind="stable")[:n_dropped]]
-        J = np.concatenate([kept, near])
-        frame = best.explain(X, J, names=names)
-        display = cls([str(name) for name in frame.index], similarities(best, X, J), len(kept))
+        looked_at = np.concatenate([kept, best._runners_up[: LOOKED_AT * n_dropped]])
+        Q = similarities(best, X, looked_at)
+        n = len(kept)
+        nearest = np.abs(Q[n:, :n]).max(axis=1, initial=0.0)
+        shown = np.concatenate([np.arange(n), n + np.argsort(-nearest, kind="stable")[:n_dropped]])
+        words = [str(name_of(best, names, j)) for j in looked_at[shown]]
+        display = cls(words, Q[np.ix_(shown, shown)], n)
         return display.plot(ax) if plot else display
 
     def plot(self, ax: Any = None) -> Self:
@@ -179,9 +182,7 @@ class PathDisplay(Display):
 
     def name(self, j: int) -> str:
         names = self.path.feature_names if self.names is None else self.names
-        if callable(names):
-            return str(names(int(j)))
-        return str(j) if names is None else str(names[j])
+        return str(name_of(None, names, j))
 
     def curves(self, n: int) -> list[tuple[str, Array]]:
         """The n features with the largest weights: name, and weight at each point."""

@@ -61,8 +61,9 @@ class MMFSCV(Chooser):
         What the features are for; it is given the columns as they are. None stands for a linear
         SVM (L2 penalty, squared hinge loss, C = 1) on columns of zero mean and unit variance, or
         ridge regression if y holds quantities; the columns selected are made dense for it.
-    n_features : array of int or None, default=None
-        Numbers of features to try. None: some fifteen from 1 to 100, as far as there are columns.
+    n_features : int, array of int or None, default=None
+        Numbers of features to try. A number stands for some fifteen from 1 to it; None for some
+        from 1 to 100, as far as there are columns.
     gammas : "auto", int or array, default="auto"
         "auto" gives every number of features its own gamma, as `MMFS` does. Otherwise every
         number is tried with every gamma: those in the array, or that many from 1 to 0.001 in
@@ -117,9 +118,10 @@ class MMFSCV(Chooser):
         "n_features": Rule(
             lambda v: (
                 v is None
+                or (is_int(v) and v >= 1)
                 or (np.ndim(v) == 1 and len(v) > 0 and all(is_int(n) and n >= 1 for n in v))
             ),
-            "an array of whole numbers of at least 1, or None",
+            "a whole number of at least 1, an array of them, or None",
         ),
         "gammas": Rule(lambda v: is_name(v, "auto") or GRID.holds(v), f"'auto', {GRID.wanted}"),
         "rule": one_of("best", "one_se"),
@@ -202,8 +204,9 @@ class MMFSCV(Chooser):
         n_usable = int(data.usable.sum())
         refuse_constant(len(data.usable), n_usable)
         numbers = self.n_features
-        if numbers is None:
-            numbers = np.unique(np.rint(np.geomspace(1, min(MOST, n_usable), TRIED)).astype(int))
+        if numbers is None or is_int(numbers):
+            most = min(MOST, n_usable) if numbers is None else numbers
+            numbers = np.unique(np.rint(np.geomspace(1, most, TRIED)).astype(int))
         if max(numbers) > n_usable:
             raise ValueError(
                 f"n_features goes up to {max(numbers)}, but X has {n_usable:,} columns that are "
@@ -250,12 +253,13 @@ def splitter(cv: Any, target: Target, random_state: Any, groups: Any = None) -> 
 
     Rows of one group are then never in different folds.
     """
+    cv = 5 if cv is None else cv
     if not is_int(cv):
-        return check_cv(cv, target.labels, classifier=target.of_classes)
+        return check_cv(cv)
     if target.of_classes and np.bincount(target.labels).max() < cv:
         raise ValueError(
             f"no class of y has as many rows as there are folds, {cv}; lower cv or, if y "
-            "holds quantities, pass selector=MMFS(task='regression')."
+            "holds quantities, say so by task='regression'."
         )
     if groups is None:
         kind = StratifiedKFold if target.of_classes else KFold

@@ -15,7 +15,7 @@ from mmfs.cli.selecting import explain, select
 app = typer.Typer(
     help="Max-margin feature selection: the jointly most relevant, least redundant features.",
     epilog="Exit codes: 0 done; 1 refused, with a sentence on stderr; 2 wrong usage; 3 a defect; "
-    "130 interrupted.",
+    "130 interrupted; 143 terminated.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},

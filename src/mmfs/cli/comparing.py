@@ -1,6 +1,5 @@
 """mmfs compare: methods of selection on the user's own data."""
 
-import json
 import sys
 from pathlib import Path
 from typing import Annotated, Any
@@ -8,7 +7,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from mmfs import Comparison, ComparisonDisplay, compare
-from mmfs.cli.console import Reporter, note, out, say, table_of
+from mmfs.cli.console import Reporter, note, out, say, table_of, wrote
 from mmfs.cli.options import (
     METHOD,
     OUTPUT,
@@ -23,7 +22,7 @@ from mmfs.cli.options import (
 )
 from mmfs.comparing import METHODS
 from mmfs.io import Outputs, Table, stage_table
-from mmfs.report import checksum, comparison_page, record_of
+from mmfs.report import as_json, checksum, comparison_page, record_of
 
 Numbers = Annotated[
     str | None,
@@ -58,7 +57,7 @@ def compare_methods(
     output: Scores = None,
     plot: Picture = None,
     report: Page = None,
-    as_json: Json = False,
+    as_record: Json = False,
     force: Force = False,
 ) -> None:
     """Compare methods of selection on your data, by cross-validation.
@@ -84,7 +83,6 @@ def compare_methods(
             selector=how.selector(None, progress).set_params(verbose=0),
             cv=folds(cv),
             groups=data.groups,
-            task=how.task,
             random_state=how.seed,
             progress=progress,
         )
@@ -92,7 +90,7 @@ def compare_methods(
             name, problem = next(iter(result.problems.items()))
             raise ValueError(f"no method could take part; {name}: {problem}")
         record: dict[str, Any] = {}
-        if report is not None or as_json:
+        if report is not None or as_record:
             command = ["mmfs", *sys.argv[1:]]
             record = record_of(source.data, checksum(source.data), data, command)
         if output is not None:
@@ -101,16 +99,14 @@ def compare_methods(
             save_picture(ComparisonDisplay(result).plot(), plot, outputs)
         if report is not None:
             page = comparison_page(record, result)
-            outputs.stage(report).write_text(page, encoding="utf-8")
+            outputs.stage(report).write_bytes(page.encode("utf-8", "backslashreplace"))
     progress.close()
-    if as_json:
+    if as_record:
         frame = result.to_frame().to_dict("records")
-        print(json.dumps(record | {"scores": frame, "problems": result.problems}, indent=2))
+        print(as_json(record | {"scores": frame, "problems": result.problems}))
     else:
         _show(result)
-    for path in (output, plot, report):
-        if path is not None:
-            note(f"wrote {path}")
+    wrote(output, plot, report)
 
 
 def _show(result: Comparison) -> None:
@@ -120,7 +116,7 @@ def _show(result: Comparison) -> None:
             f"{mean:.3f} ±{error:.3f}"
             for mean, error in zip(result.mean(name), result.error(name), strict=True)
         ]
-        rows.append((name, *cells, f"{result.seconds[name].mean():.3f}"))
+        rows.append((name, *cells, f"{result.typical_seconds(name):.3f}"))
     headings = ("method", *(str(n) for n in result.n_features), "seconds")
     title = f"Cross-validated {result.score_name} by number of features (± standard error)"
     out.print(table_of(headings, rows, title))
@@ -141,7 +137,7 @@ def _as_table(result: Comparison) -> Table:
 
 
 def _split(text: str) -> list[str]:
-    return [part.strip() for part in text.split(",") if part.strip()]
+    return [part.strip() for part in text.split(",")]
 
 
 def _whole(text: str) -> list[int]:

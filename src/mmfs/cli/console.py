@@ -10,9 +10,11 @@ from contextlib import contextmanager
 from typing import Any
 
 from rich.console import Console
-from rich.markup import escape
 from rich.progress import BarColumn, Progress, TaskID, TaskProgressColumn, TextColumn
 from rich.table import Table
+from rich.text import Text
+
+from mmfs.report import shown
 
 # Exit codes, as documented.
 DONE, REFUSED, USAGE, UNEXPECTED, INTERRUPTED, TERMINATED = 0, 1, 2, 3, 130, 143
@@ -22,8 +24,8 @@ PATIENCE = 1.0
 
 WORDS = {"feature", "why", "makes redundant", "method", "enters", "", "value"}
 
-out = Console(highlight=False, soft_wrap=False)
-err = Console(stderr=True, highlight=False)
+out = Console(highlight=False, emoji=False, markup=False)
+err = Console(stderr=True, highlight=False, emoji=False, markup=False)
 
 
 class Reporter:
@@ -39,12 +41,16 @@ class Reporter:
         if not self._shown or time.monotonic() - self._start < PATIENCE:
             return
         if self._bar is None:
-            columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn())
+            columns = (
+                TextColumn("{task.description}", markup=False),
+                BarColumn(),
+                TaskProgressColumn(),
+            )
             self._bar = Progress(*columns, console=err, transient=True)
             self._task = self._bar.add_task("")
             self._bar.start()
         assert self._task is not None
-        self._bar.update(self._task, description=escape(text), completed=done or 0, total=total)
+        self._bar.update(self._task, description=shown(text), completed=done or 0, total=total)
 
     @property
     def function(self) -> Any:
@@ -59,19 +65,26 @@ class Reporter:
 
 def say(text: str) -> None:
     """A sentence of the result; the terminal breaks its lines."""
-    out.print(text, soft_wrap=True)
+    out.print(shown(text), soft_wrap=True)
+
+
+def wrote(*paths: Any) -> None:
+    for path in paths:
+        if path is not None:
+            note(f"wrote {path}")
 
 
 def note(text: str) -> None:
     """A remark that is not part of the result."""
-    err.print(escape(f"mmfs: {text}"), soft_wrap=True)
+    err.print(f"mmfs: {shown(text)}", soft_wrap=True)
 
 
 @contextmanager
 def one_sentence(quiet: bool, debug: bool) -> Iterator[Reporter]:
     """Run a command: errors become one sentence and an exit code, warnings become notes."""
     report = Reporter(quiet)
-    previous = signal.signal(signal.SIGTERM, lambda *_: sys.exit(TERMINATED))
+    endings = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    previous = [signal.signal(ending, lambda *_: sys.exit(TERMINATED)) for ending in endings]
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("once")
@@ -79,7 +92,7 @@ def one_sentence(quiet: bool, debug: bool) -> Iterator[Reporter]:
             yield report
     except KeyboardInterrupt:
         report.close()
-        note("interrupted; nothing was written.")
+        note("interrupted.")
         raise SystemExit(INTERRUPTED) from None
     except Exception as error:
         report.close()
@@ -88,7 +101,8 @@ def one_sentence(quiet: bool, debug: bool) -> Iterator[Reporter]:
         raise SystemExit(_said(error, debug)) from None
     finally:
         report.close()
-        signal.signal(signal.SIGTERM, previous)
+        for ending, handler in zip(endings, previous, strict=True):
+            signal.signal(ending, handler)
 
 
 def _said(error: Exception, debug: bool) -> int:
@@ -111,5 +125,5 @@ def table_of(headings: Sequence[str], rows: Sequence[Sequence[str]], title: str 
         words = heading in WORDS
         made.add_column(heading, justify="left" if words else "right", overflow="fold")
     for row in rows:
-        made.add_row(*(escape(cell) for cell in row))
+        made.add_row(*(Text(shown(cell)) for cell in row))
     return made

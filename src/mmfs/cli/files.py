@@ -9,7 +9,7 @@ import typer
 
 from mmfs.cli.console import Reporter, note, out, table_of
 from mmfs.cli.options import OUTPUT, Force, Source, option
-from mmfs.io import Table, write_table
+from mmfs.io import Outputs, Table, format_of, stage_table
 
 To = Annotated[
     str | None,
@@ -33,8 +33,11 @@ def convert(
 
       mmfs convert counts.mtx.gz counts.npz --transpose --names features.txt --target cells.txt
     """
-    data = source.read(progress)
-    lost = write_table(data, output, format=to, force=force)
+    with Outputs(force) as outputs:
+        format_of(output, to)
+        outputs.check(output)
+        data = source.read(progress)
+        lost = stage_table(data, output, outputs, to)
     progress.close()
     if lost:
         note(f"note: {output} does not hold {' and '.join(lost)}.")

@@ -6,7 +6,7 @@ from typing import Annotated
 import numpy as np
 
 from mmfs import PathDisplay, mmfs_path
-from mmfs.cli.console import Reporter, note, out, table_of
+from mmfs.cli.console import Reporter, out, table_of, wrote
 from mmfs.cli.options import (
     METHOD,
     OUTPUT,
@@ -71,9 +71,7 @@ def path(
             gamma, n = f"{found.gammas[i]:.4g}", str(found.n_support[i])
             rows.append((gamma, n, f"{found.gaps[i]:.1e}", ", ".join(entering)))
     out.print(table_of(("gamma", "support", "gap", "enters"), rows))
-    for file in (output, plot):
-        if file is not None:
-            note(f"wrote {file}")
+    wrote(output, plot)
 
 
 def _weights(display: PathDisplay) -> Table:

@@ -122,7 +122,7 @@ class How:
         float, option("--tol", help="Duality gap at which to stop (default 1e-4).", panel=METHOD)
     ] = 1e-4
     seed: Annotated[
-        int, option("--seed", help="Seed of everything random (default 0).", panel=METHOD)
+        int, option("--seed", help="Seed of everything random (default 0).", panel=METHOD, min=0)
     ] = 0
     jobs: Annotated[int | None, option("--jobs", "-j", help="Threads.", panel=METHOD)] = None
 
@@ -133,6 +133,8 @@ class How:
                 gamma = float(gamma)
             except ValueError:
                 raise ValueError(f"--gamma is 'auto' or a number, not {gamma!r}.") from None
+        if self.jobs == 0:
+            raise ValueError("--jobs is a number of threads, or -1 for as many as there are cores.")
         return MMFS(
             n_features,
             gamma=gamma,
@@ -186,9 +188,7 @@ def check_outputs(
         format_of(table)
     if plot is not None and plot.suffix.lower() not in PICTURES:
         raise FileProblem(f"{plot} cannot be a plot; let its name end in {', '.join(PICTURES)}.")
-    for path in (table, plot, page):
-        if path is not None:
-            outputs.check(path)
+    outputs.check(table, plot, page)
 
 
 def save_picture(display: Any, path: Path, outputs: Outputs) -> None:

@@ -1,6 +1,5 @@
 """mmfs select and mmfs explain: which features, and why."""
 
-import json
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -18,7 +17,7 @@ from mmfs import (
     SelectionDisplay,
     SimilarityDisplay,
 )
-from mmfs.cli.console import Reporter, note, out, say, table_of
+from mmfs.cli.console import Reporter, note, out, say, table_of, wrote
 from mmfs.cli.options import (
     OUTPUT,
     Count,
@@ -32,8 +31,8 @@ from mmfs.cli.options import (
 )
 from mmfs.io import Outputs, Table, stage_table
 from mmfs.report import (
+    as_json,
     checksum,
-    made_redundant,
     record_of,
     selection_page,
     selection_record,
@@ -41,8 +40,6 @@ from mmfs.report import (
 
 # Dropped features that are explained, the most relevant ones; selected ones shown in the terminal.
 EXPLAINED, SHOWN = 200, 50
-
-NUMBERS = (1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 70, 100)
 
 Output = Annotated[
     Path | None,
@@ -77,7 +74,7 @@ def select(
     how: How,
     output: Output = None,
     report: Page = None,
-    as_json: Json = False,
+    as_record: Json = False,
     force: Force = False,
 ) -> None:
     """Select features, and say why.
@@ -90,41 +87,43 @@ def select(
 
       mmfs select clicks.svm.gz -k 100 -o small.svm --json > record.json
     """
+    if rule != "best" and k != "auto":
+        raise ValueError("--rule chooses a number of features, so it needs -k auto.")
+    n_features = None if k == "auto" else number(k)
+    beside = None if output is None else output.with_name(output.name + ".json")
     with Outputs(force) as outputs:
         check_outputs(outputs, output, page=report)
-        n_features = None if k == "auto" else number(k)
+        outputs.check(beside)
         data = source.read_labelled(progress)
-        start = time.perf_counter()
+        X, start = data.data, time.perf_counter()
         with ThreadPoolExecutor(1) as pool:
-            wanted = output is not None or report is not None or as_json
-            sha256 = pool.submit(checksum, source.data) if wanted else None
-            selector, scores = _fitted(data, how, k == "auto", n_features, cv, rule, progress)
+            sha256 = pool.submit(checksum, source.data)
+            selector, scores = _fitted(data, X, how, k == "auto", n_features, cv, rule, progress)
             selection = SelectionDisplay.from_estimator(
-                selector, data.data, n_dropped=EXPLAINED, names=data.name, plot=False
+                selector, X, n_dropped=EXPLAINED, names=data.name, plot=False
             )
             seconds = time.perf_counter() - start
-            record: dict[str, Any] = {}
-            if sha256 is not None:
-                command = ["mmfs", *sys.argv[1:]]
-                record = record_of(source.data, sha256.result(), data, command)
-                record |= selection_record(selector, selection.frame)
-        if output is not None:
-            _write(data, selector, output, record, outputs)
+            record = record_of(source.data, sha256.result(), data, ["mmfs", *sys.argv[1:]])
+        record |= selection_record(selector, selection.frame)
+        if output is not None and beside is not None:
+            lost = stage_table(data.take(np.sort(selector.indices_)), output, outputs)
+            outputs.stage(beside).write_text(as_json(record) + "\n", encoding="utf-8")
+            if lost:
+                note(f"note: {output} does not hold {' and '.join(lost)}.")
         if report is not None:
-            page = _page(record, selection, selector, data, scores, progress)
-            outputs.stage(report).write_text(page, encoding="utf-8")
+            page = _page(record, selection, selector, data, X, scores)
+            outputs.stage(report).write_bytes(page.encode("utf-8", "backslashreplace"))
     progress.close()
-    if as_json:
-        print(json.dumps(record, indent=2))
+    if as_record:
+        print(as_json(record))
     else:
-        _show(data, selector, selection, scores, seconds)
-    for path in (output, report):
-        if path is not None:
-            note(f"wrote {path}")
+        _show(record, scores, k == "auto", seconds)
+    wrote(output, report)
 
 
 def _fitted(
     data: Table,
+    X: Any,
     how: How,
     auto: bool,
     n_features: int | None,
@@ -135,12 +134,11 @@ def _fitted(
     """The selector and, if cross-validation was asked for, scores against numbers of features."""
     selector = how.selector(n_features, progress)
     if not auto:
-        selector.fit(data.data, data.y)
+        selector.fit(X, data.y)
         if cv is None:
             return selector, None
-    tried = None if auto else [*(n for n in NUMBERS if n < len(selector.indices_))]
     search = MMFSCV(
-        n_features=tried if tried is None else [*tried, len(selector.indices_)],
+        n_features=None if auto else len(selector.indices_),
         gammas="auto" if isinstance(selector.gamma, str) else [selector.gamma],
         cv=folds(cv),
         rule=rule,
@@ -148,7 +146,7 @@ def _fitted(
         random_state=how.seed,
         n_jobs=how.jobs,
         verbose=progress.function,
-    ).fit(data.data, data.y, groups=data.groups)
+    ).fit(X, data.y, groups=data.groups)
     scores = ScoresDisplay.from_estimator(search, plot=False)
     if auto:
         return search.best_selector_, scores
@@ -156,71 +154,53 @@ def _fitted(
     return selector, scores
 
 
-def _write(
-    data: Table, selector: MMFS, output: Path, record: dict[str, Any], outputs: Outputs
-) -> None:
-    lost = stage_table(data.take(np.sort(selector.indices_)), output, outputs)
-    if lost:
-        note(f"note: {output} does not hold {' and '.join(lost)}.")
-    beside = output.with_name(output.name + ".json")
-    outputs.stage(beside).write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
-
-
 def _page(
     record: dict[str, Any],
     selection: SelectionDisplay,
     selector: MMFS,
     data: Table,
+    X: Any,
     scores: ScoresDisplay | None,
-    progress: Reporter,
 ) -> str:
-    similarity = SimilarityDisplay.from_estimator(selector, data.data, names=data.name, plot=False)
+    similarity = SimilarityDisplay.from_estimator(selector, X, names=data.name, plot=False)
     path = None
     if selector.formulation != "constrained":
         options = selector.get_params() | {"n_features_to_select": len(selector.indices_)}
-        path = PathDisplay.from_data(data.data, data.y, names=data.name, plot=False, **options)
+        path = PathDisplay.from_data(X, data.y, names=data.name, plot=False, **options)
     return selection_page(record, selection, similarity, path, scores)
 
 
-def _show(
-    data: Table,
-    selector: MMFS,
-    selection: SelectionDisplay,
-    scores: ScoresDisplay | None,
-    seconds: float,
-) -> None:
-    frame = selection.frame
-    kept = frame[frame["selected"]].sort_values("rank")
-    redundant = made_redundant(frame)
+def _show(record: dict[str, Any], scores: ScoresDisplay | None, auto: bool, seconds: float) -> None:
+    kept, data, result = record["selected"], record["data"], record["result"]
     rows = [
         (
-            str(row.rank),
-            str(row.Index),
-            f"{row.alpha:.4f}",
-            f"{row.relevance:.3f}",
-            f"{row.redundancy:.3f}",
-            _few(redundant[str(row.Index)]),
+            str(row["rank"]),
+            row["feature"],
+            f"{row['alpha']:.4f}",
+            f"{row['relevance']:.3f}",
+            f"{row['redundancy']:.3f}",
+            _few(row["makes_redundant"]),
         )
-        for row in kept.head(SHOWN).itertuples()
+        for row in kept[:SHOWN]
     ]
     headings = ("rank", "feature", "alpha", "relevance", "redundancy", "makes redundant")
     out.print(table_of(headings, rows))
     if len(kept) > SHOWN:
         say(f"... and {len(kept) - SHOWN:,} more; --json, -o and --report have them all.")
-    n_rows, n_columns = data.X.shape
     say(
-        f"{len(kept):,} of {n_columns:,} features selected from {n_rows:,} instances in "
-        f"{seconds:.1f} s and {selector.n_passes_} passes over the data."
+        f"{len(kept):,} of {data['features']:,} features selected from {data['instances']:,} "
+        f"instances in {seconds:.1f} s and {result['passes']} passes over the data."
     )
     if scores is not None and scores.chosen_score is not None:
         at = int(np.flatnonzero(scores.n_features == scores.chosen)[0])
+        best = "; the best of those tried, so somewhat optimistic" if auto else ""
         say(
             f"Cross-validated {scores.score_name} with {scores.chosen} features: "
-            f"{scores.chosen_score:.3f} (standard error {scores.error[at]:.3f})."
+            f"{scores.chosen_score:.3f} (standard error {scores.error[at]:.3f}{best})."
         )
     say(
-        f"Certificate: relative duality gap {selector.gap_:.1e}, so no other weights could be "
-        f"better by more than this fraction."
+        f"Certificate: relative duality gap {result['relative_gap']:.1e}, so no other weights "
+        "could be better by more than this fraction."
     )
 
 
@@ -238,7 +218,7 @@ def explain(
     ],
     k: Count = None,
     how: How,
-    as_json: Json = False,
+    as_record: Json = False,
 ) -> None:
     """Say why features are selected or dropped.
 
@@ -255,13 +235,13 @@ def explain(
     selector = how.selector(number(k), progress).fit(data.data, data.y)
     frame = selector.explain(data.data, columns, names=data.name)
     progress.close()
-    if as_json:
+    if as_record:
         rows = frame.reset_index().astype({"rank": object}).to_dict("records")
-        print(json.dumps(rows, indent=2, default=str))
+        print(as_json([row | {"rank": row["rank"] if row["selected"] else None} for row in rows]))
         return
     for row in frame.itertuples():
         rank = f"rank {row.rank} of {len(selector.indices_):,}" if row.selected else "dropped"
-        say(f"[bold]{_plain(row.Index)}[/bold] ({rank}): {_plain(row.why)}")
+        say(f"{row.Index} ({rank}): {row.why}")
         say(
             f"  alpha {row.alpha:.4f}, relevance {row.relevance:.3f}, redundancy "
             f"{row.redundancy:.3f}, margin {row.margin:+.3f}"
@@ -270,9 +250,3 @@ def explain(
         if causes:
             cells = [(str(name), f"{term:.4f}") for name, term in causes]
             out.print(table_of(("feature", "redundancy through it"), cells))
-
-
-def _plain(text: Any) -> str:
-    from rich.markup import escape
-
-    return escape(str(text))

@@ -1,15 +1,13 @@
-"""NumPy's .npy and .npz, SciPy's sparse .npz, and Matrix Market files."""
+"""NumPy's .npy and .npz, and SciPy's sparse .npz."""
 
 import zipfile
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import scipy.io
 import scipy.sparse as sp
 
 from mmfs.io.arrow import dense_block
-from mmfs.io.outputs import open_output
 from mmfs.io.streams import FileProblem, Progress, file_problems, open_stream
 from mmfs.io.table import Table, Wanted, position
 
@@ -115,15 +113,6 @@ def matrix(X: Any, path: Path) -> Any:
     return X
 
 
-def read_mtx(path: Path, wanted: Wanted, progress: Progress | None) -> Table:
-    errors = (ValueError, OverflowError, TypeError, StopIteration)
-    with file_problems(path, "Matrix Market file", errors), open_stream(path, progress) as stream:
-        if not stream.file.peek(14).startswith(b"%%MatrixMarket"):
-            raise FileProblem(f"{path} is not a Matrix Market file, by its first line.")
-        X = scipy.io.mmread(stream)
-    return Table(matrix(X, path), numbered_from=1)
-
-
 def write_npy(table: Table, path: Path, compression: str) -> None:
     with path.open("wb") as file:
         np.save(file, dense_block(table.X), allow_pickle=False)
@@ -147,8 +136,3 @@ def write_npz(table: Table, path: Path, compression: str) -> None:
 def plain(y: Array | None) -> Array | None:
     """Labels without objects among them."""
     return y if y is None or y.dtype.kind != "O" else np.array([str(label) for label in y])
-
-
-def write_mtx(table: Table, path: Path, compression: str) -> None:
-    with open_output(path, compression) as file:
-        scipy.io.mmwrite(file, table.X, precision=17)

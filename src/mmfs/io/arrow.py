@@ -84,8 +84,9 @@ def roles_of(path: Path, names: list[str], wanted: Wanted, first_type: str) -> R
         position(name, names, f"column in {path} called")
     first = names[0]
     unnamed = first in UNNAMED or "string" in first_type
-    named = unnamed and first not in (*wanted.labels, *wanted.exclude) and len(names) > 1
-    rows = first if named else None
+    others = set(names) - {first, *wanted.labels}
+    named = unnamed and first not in (*wanted.labels, *wanted.exclude)
+    rows = first if named and (others or not wanted.features) else None
     rest = [name for name in names if name not in (*wanted.labels, rows)]
     return Roles(list(compress(rest, wanted.mask(rest))), rows)
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mmfs.io import arrays, arrow, hdf, text
+from mmfs.io import arrays, arrow, hdf, mtx, text
 from mmfs.io.outputs import Outputs
 from mmfs.io.streams import FileProblem, Progress, open_stream, split_compression
 from mmfs.io.svmlight import read_svmlight, write_svmlight
@@ -57,7 +57,7 @@ FORMATS = {
     "npy": Format((".npy",), arrays.read_npy, arrays.write_npy, labelled=False, named=False),
     "npz": Format((".npz",), arrays.read_npz, arrays.write_npz),
     "mtx": Format(
-        (".mtx",), arrays.read_mtx, arrays.write_mtx, compressed=True, labelled=False, named=False
+        (".mtx",), mtx.read_mtx, mtx.write_mtx, compressed=True, labelled=False, named=False
     ),
     "hdf5": Format((".h5", ".hdf5"), hdf.read_hdf, hdf.write_hdf),
     "h5ad": Format((".h5ad",), hdf.read_h5ad, hdf.write_h5ad),

@@ -1,13 +1,14 @@
 """What was done and found, as a record and as a page."""
 
 from mmfs.report.page import comparison_page, selection_page
-from mmfs.report.record import checksum, made_redundant, record_of, selection_record
+from mmfs.report.record import as_json, checksum, record_of, selection_record, shown
 
 __all__ = [
+    "as_json",
     "checksum",
     "comparison_page",
-    "made_redundant",
     "record_of",
     "selection_page",
     "selection_record",
+    "shown",
 ]

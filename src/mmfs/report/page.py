@@ -1,6 +1,5 @@
 """The report: one HTML page that needs nothing else."""
 
-import json
 from importlib.resources import files
 from pathlib import PurePath
 from typing import Any
@@ -17,7 +16,7 @@ from mmfs.plots import (
     SimilarityDisplay,
     margin_line,
 )
-from mmfs.report.record import made_redundant
+from mmfs.report.record import as_json, shown
 from mmfs.report.svg import Plot, heat_map, plot_axes
 
 Figure = tuple[str, str, Markup]  # heading, what it shows, drawing
@@ -39,37 +38,13 @@ def selection_page(
         figures.append(path_figure(path))
     if scores is not None:
         figures.append(scores_figure(scores))
-    frame = selection.frame
-    redundant = made_redundant(frame)
-    kept = frame[frame["selected"]].sort_values("rank")
-    dropped = frame[~frame["selected"]].sort_values("relevance", ascending=False)
-    largest = max(float(frame["alpha"].max()), 1e-300)
+    dropped = selection.frame[~selection.frame["selected"]]
     return _render(
         title=f"Features selected from {_file_name(record)}",
         record=record,
         figures=figures,
-        kept=[
-            {
-                "rank": int(row.rank),
-                "feature": str(row.Index),
-                "alpha": row.alpha,
-                "share": row.alpha / largest,
-                "relevance": row.relevance,
-                "redundancy": row.redundancy,
-                "redundant": redundant[str(row.Index)],
-                "why": row.why,
-            }
-            for row in kept.itertuples()
-        ],
-        dropped=[
-            {
-                "feature": str(row.Index),
-                "relevance": row.relevance,
-                "redundancy": row.redundancy,
-                "why": row.why,
-            }
-            for row in dropped.itertuples()
-        ],
+        kept=record["selected"],
+        dropped=dropped.sort_values("relevance", ascending=False).reset_index().to_dict("records"),
         scores=scores,
         comparison=None,
     )
@@ -96,9 +71,13 @@ def _render(**content: Any) -> str:
     jinja2 = needed("jinja2", "report", "a report")
     folder = files("mmfs.report")
     parts = {name: Markup((folder / f"page.{name}").read_text("utf-8")) for name in ("css", "js")}
-    environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined)
+    environment = jinja2.Environment(
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        finalize=lambda value: shown(value) if type(value) is str else value,
+    )
     template = environment.from_string((folder / "page.html").read_text("utf-8"))
-    embedded = json.dumps(content["record"], indent=2).replace("<", "\\u003c")
+    embedded = as_json(content["record"]).replace("<", "\\u003c")
     return template.render(**parts, embedded=Markup(embedded), **content)
 
 
@@ -111,10 +90,10 @@ def relevance_figure(display: SelectionDisplay) -> Figure:
     largest = max(float(frame["alpha"].max()), 1e-300)
     kept = frame[frame["selected"]].sort_values("rank")
     for row in frame[~frame["selected"]].itertuples():
-        plot.point(row.relevance, row.redundancy, 3, "dropped", f"{row.Index}: {row.why}")
+        plot.point(row.relevance, row.redundancy, 3, "dropped", shown(f"{row.Index}: {row.why}"))
     for row in kept.itertuples():
         size = 4 + 5 * np.sqrt(row.alpha / largest)
-        plot.point(row.relevance, row.redundancy, size, "kept", f"{row.Index}: {row.why}")
+        plot.point(row.relevance, row.redundancy, size, "kept", shown(f"{row.Index}: {row.why}"))
     taken: list[tuple[float, float]] = []
     for row in kept.itertuples():
         place = float(x(row.relevance)), float(y(row.redundancy))
@@ -132,9 +111,8 @@ def relevance_figure(display: SelectionDisplay) -> Figure:
 
 
 def similarity_figure(display: SimilarityDisplay) -> Figure:
-    drawing = heat_map(
-        display.names, display.similarities, display.n_selected, "Similarity of features"
-    )
+    names = [shown(name) for name in display.names]
+    drawing = heat_map(names, display.similarities, display.n_selected, "Similarity of features")
     words = (
         f"The first {display.n_selected} are selected; those after the gap were dropped and are "
         "most like one of them. Red: alike, blue: opposed, pale: unrelated."
@@ -194,4 +172,5 @@ def _legend(names: list[str]) -> Markup:
 
 
 def _shortened(name: str) -> str:
+    name = shown(name)
     return name if len(name) <= 28 else name[:27] + "…"

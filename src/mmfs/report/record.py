@@ -1,16 +1,17 @@
 """What was done, so that it can be done again."""
 
 import hashlib
+import json
+import math
 import platform
 import shlex
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-import mmfs
 from mmfs.io import Table
 
-LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba")
+LIBRARIES = ("mmfs", "numpy", "scipy", "scikit-learn", "numba")
 
 
 def checksum(path: Path) -> str:
@@ -19,8 +20,25 @@ def checksum(path: Path) -> str:
 
 
 def versions() -> dict[str, str]:
-    own = {"mmfs": mmfs.__version__, "python": platform.python_version()}
-    return own | {name: version(name) for name in LIBRARIES}
+    return {name: version(name) for name in LIBRARIES} | {"python": platform.python_version()}
+
+
+def as_json(record: Any) -> str:
+    """Text that any program reads: infinite numbers as words."""
+
+    def plain(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {key: plain(inner) for key, inner in value.items()}
+        if isinstance(value, list):
+            return [plain(inner) for inner in value]
+        return str(value) if isinstance(value, float) and not math.isfinite(value) else value
+
+    return json.dumps(plain(record), indent=2, allow_nan=False)
+
+
+def shown(name: Any) -> str:
+    """A name for people to read, without what would control a terminal or turn text around."""
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in str(name))
 
 
 def record_of(path: Path, sha256: str, table: Table, command: list[str]) -> dict[str, Any]:
@@ -43,6 +61,7 @@ def record_of(path: Path, sha256: str, table: Table, command: list[str]) -> dict
 def selection_record(selector: Any, frame: Any) -> dict[str, Any]:
     """Parameters, certificate and features of a fitted MMFS, explained by a DataFrame."""
     kept = frame[frame["selected"]].sort_values("rank")
+    redundant = made_redundant(frame)
     return {
         "parameters": {
             name: value
@@ -65,6 +84,8 @@ def selection_record(selector: Any, frame: Any) -> dict[str, Any]:
                 "alpha": row.alpha,
                 "relevance": row.relevance,
                 "redundancy": row.redundancy,
+                "makes_redundant": redundant[str(row.Index)],
+                "why": row.why,
             }
             for row, column in zip(kept.itertuples(), selector.indices_, strict=True)
         ],

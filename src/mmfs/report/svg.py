@@ -58,7 +58,8 @@ class Axis:
         else:
             step = 10.0 ** np.floor(np.log10((high - low) / 4))
             step *= next(m for m in (1, 2, 5, 10) if (high - low) / (m * step) <= 6)
-            values = [i * step for i in range(int(np.ceil(low / step)), int(high / step) + 1)]
+            first, last = int(np.ceil(low / step)), int(np.floor(high / step))
+            values = [i * step for i in range(first, last + 1)]
         return [(value, f"{value:.6g}") for value in values]
 
 
