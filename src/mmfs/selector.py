@@ -268,7 +268,7 @@ class MMFS(Selector):
         verdict, r = solution.verdict, posed.relevance
         self._weights = (solution.J, solution.alpha)
         self._support_marks = posed.marks[solution.J]
-        dropped = posed.eligible.copy()
+        dropped = posed.usable.copy()
         dropped[self.indices_] = False
         self._runners_up = in_order(np.where(dropped, -r, np.inf), REMEMBERED)
         self._y, self._n_rows, self._tau = copy(posed.y), posed.n_rows, posed.tau

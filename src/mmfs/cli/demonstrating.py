@@ -1,24 +1,42 @@
 """mmfs demo: a problem whose answer is known."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from mmfs.cli.console import Reporter, out, say, table_of
+from mmfs.cli.console import Reporter, out, say, table_of, wrote
+from mmfs.cli.options import OUTPUT, Force, option
+from mmfs.datasets import make_planted
 from mmfs.demo import run_demo
+from mmfs.io import Table, write_table
 
 
 def demo(
     progress: Reporter,
     *,
     k: Annotated[int, typer.Option("-k", min=1, max=50, help="Number of features to select.")] = 6,
-    seed: Annotated[int, typer.Option(help="Seed of the generated data.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of the generated data.", min=0)] = 0,
+    output: Annotated[
+        Path | None,
+        option("-o", "--output", help="Write the data, to try other commands on.", panel=OUTPUT),
+    ] = None,
+    force: Force = False,
 ) -> None:
     """Select features in a generated problem whose answer is known.
 
     Six signals decide the target together. Each has a twin: a copy in another unit, a mirror
     image or a noisy copy. Forty columns are noise.
+
+    Examples:
+
+      mmfs demo
+
+      mmfs demo -o planted.csv
     """
+    if output is not None:
+        X, y, names = make_planted(random_state=seed)
+        write_table(Table(X, y, names, target_name="group"), output, force=force)
     demo = run_demo(k, seed)
     n_rows, n_columns = demo.shape
     selector = demo.selector
@@ -44,3 +62,4 @@ def demo(
         f"gamma {selector.gamma_:.3g}, {selector.n_passes_} passes over the data, "
         f"{1000 * demo.seconds:.1f} ms."
     )
+    wrote(output)

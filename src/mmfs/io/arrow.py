@@ -31,7 +31,7 @@ def read_parquet(path: Path, wanted: Wanted, progress: Progress | None) -> Table
     """The wanted columns of a Parquet file, a few hundred at a time."""
     parquet = needed("pyarrow.parquet", "data")
     with arrow_problems(path, "Parquet"):
-        file = parquet.ParquetFile(path, memory_map=True)
+        file = parquet.ParquetFile(path, pre_buffer=False)
 
         def columns(names: list[str]) -> Any:
             return file.read(columns=names)
