@@ -169,7 +169,7 @@ def test_same_whatever_the_processes(planted):
         (MMFSCV(selector=MMFS(relevance=np.ones(53))), r"array of relevances cannot be found"),
         (MMFSCV(gammas=3, selector=MMFS(formulation="constrained")), r"gammas have no meaning"),
         (MMFSCV(n_features=[60]), r"goes up to 60, but X has 52 columns that are not constant"),
-        (MMFSCV(n_features=5), r"n_features must be an array of whole numbers"),
+        (MMFSCV(n_features=0), r"n_features must be a whole number of at least 1, an array"),
         (MMFSCV(rule="simplest"), r"rule must be one of 'best', 'one_se'"),
         (MMFSIC("aic"), r"criterion must be one of 'ebic', 'bic'"),
         (MMFSIC(selector=MMFS(kernel="poly2")), r"takes kernel='aligned'; use MMFSCV"),
@@ -308,6 +308,30 @@ def test_targets_that_estimators_would_misread(planted):
     assert MMFSCV(n_features=[6]).fit(X, y[:, None]).best_score_ > 0.8
 
 
+def test_one_number_stands_for_some_up_to_it(planted):
+    X, y = planted
+    numbers = MMFSCV(n_features=9, cv=2).fit(X, y).cv_results_["n_features"]
+    assert numbers[0] == 1 and numbers[-1] == 9 and len(numbers) >= 7
+
+
+@pytest.mark.parametrize("quantities", [False, True])
+@pytest.mark.parametrize("cv", [4, None])
+def test_groups_are_not_torn_apart(planted, quantities, cv):
+    X, y = planted
+    y = X[:, 0] if quantities else y
+    groups = np.arange(len(y)) // 7
+    seen = []
+
+    def note(estimator, rows, labels):
+        seen.append(set(rows[:, 0].tolist()))
+        return 0.0
+
+    Z = np.column_stack([groups, X])
+    search = MMFSCV(n_features=[Z.shape[1] - 1], cv=cv, scoring=note, selector=MMFS(tol=0.1))
+    search.fit(Z, y, groups=groups)
+    assert len(seen) == (cv or 5) and sum(map(len, seen)) == len(set(groups.tolist()))
+
+
 def test_the_largest_number_tried_is_not_taken_in_silence():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((400, 130))
@@ -318,7 +342,7 @@ def test_the_largest_number_tried_is_not_taken_in_silence():
 
 def test_many_labels_or_a_selector_in_the_wrong_place(planted):
     X, y = planted
-    with pytest.raises(ValueError, match=r"no class of y .* selector=MMFS\(task='regression'\)"):
+    with pytest.raises(ValueError, match=r"no class of y .* say so by task='regression'"):
         MMFSCV().fit(X[:60], np.arange(60) // 2)
     with pytest.raises(ValueError, match=r"pass MMFS\(n_features_to_select=5\) as selector="):
         MMFSCV(MMFS(5)).fit(X, y)
