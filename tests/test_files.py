@@ -155,6 +155,12 @@ def test_target_in_another_file_is_matched_by_name(tmp_path):
     clinic.write_text("id,sex,diagnosis\nz,f,AML\nx,m,ALL\nw,f,CML\n")
     with pytest.raises(FileProblem, match=r"has no row 'y'; rows are matched by name"):
         read_table(data, target=f"{clinic}:diagnosis")
+    clinic.write_text("sex,diagnosis\nf,AML\nm,ALL\nf,CML\n")  # no names: in the same order
+    assert read_table(data, target=f"{clinic}:diagnosis").y.tolist() == ["AML", "ALL", "CML"]
+    numbered = tmp_path / "numbered.csv"
+    numbered.write_text(",a,b\n1,1,2\n2,3,4\n3,5,7\n")
+    clinic.write_text("id,diagnosis\n3,AML\n1,ALL\n2,CML\n")
+    assert read_table(numbered, target=f"{clinic}:diagnosis").y.tolist() == ["ALL", "CML", "AML"]
     with pytest.raises(FileProblem, match=r"no column in .* called 'diagnose'; did you mean 'diag"):
         read_table(data, target=f"{clinic}:diagnose")
     with pytest.raises(FileProblem, match=r"several columns; say which, as in"):

@@ -16,8 +16,8 @@ from rich.text import Text
 
 from mmfs.report import shown
 
-# Exit codes, as documented.
-DONE, REFUSED, USAGE, UNEXPECTED, INTERRUPTED, TERMINATED = 0, 1, 2, 3, 130, 143
+# Exit codes; that of wrong usage is typer's.
+REFUSED, UNEXPECTED, INTERRUPTED, TERMINATED = 1, 3, 130, 143
 
 # Work shorter than this shows no progress.
 PATIENCE = 1.0

@@ -83,10 +83,10 @@ def roles_of(path: Path, names: list[str], wanted: Wanted, first_type: str) -> R
     for name in wanted.labels:
         position(name, names, f"column in {path} called")
     first = names[0]
-    unnamed = first in UNNAMED or "string" in first_type
     others = set(names) - {first, *wanted.labels}
-    named = unnamed and first not in (*wanted.labels, *wanted.exclude)
-    rows = first if named and (others or not wanted.features) else None
+    unnamed = others and (first in UNNAMED or "string" in first_type)
+    named = (unnamed or not wanted.features) and first not in (*wanted.labels, *wanted.exclude)
+    rows = first if named else None
     rest = [name for name in names if name not in (*wanted.labels, rows)]
     return Roles(list(compress(rest, wanted.mask(rest))), rows)
 
@@ -116,7 +116,11 @@ def from_columns(
 
     y = None if wanted.target is None else values_of(one(wanted.target), wanted.target, path)
     groups = None if wanted.groups is None else values_of(one(wanted.groups), wanted.groups, path)
-    row_names = None if rows is None else names_of_rows(one(rows), rows, path)
+    row_names = None
+    if rows is not None and wanted.features:
+        row_names = names_of_rows(one(rows), rows, path)
+    elif rows is not None:  # perhaps; whoever asked will see whether they match others
+        row_names = np.array([str(name) for name in one(rows).to_pylist()], dtype=object)
     return Table(X, y, np.array(features, dtype=str), row_names, wanted.target, groups)
 
 
@@ -163,7 +167,7 @@ def names_of_rows(column: Any, name: str, path: Path) -> Array:
     doubtful = len(set(names)) < len(names) or 2 * n_numbers > len(names)
     if doubtful and "string" in str(column.type) and name not in UNNAMED:
         numbers_of(column, name, path)  # refuses it: not what tells rows apart
-    return np.array(names)
+    return np.array(names, dtype=object)
 
 
 def is_number(text: str) -> bool:

@@ -241,8 +241,8 @@ def _vector(where: Any, n: int, ids: Array | None, what: str) -> Array:
         if table.y is None:
             raise FileProblem(f"{path} has several columns; say which, as in {path}:NAME.")
         values, rows = table.y, table.row_names
-    if ids is not None and rows is not None and not np.array_equal(ids, rows):
-        values = _matched(values, rows, ids, path)
+    if ids is not None and rows is not None:
+        values = _matched(values, rows.tolist(), ids.tolist(), path)
     if len(values) != n:
         raise FileProblem(f"{path} has {len(values):,} values for {n:,} {what}.")
     return values
@@ -261,10 +261,12 @@ def _lines(path: Path, n: int) -> Array:
     return np.array(lines[1:] if heading else lines, dtype=object)
 
 
-def _matched(values: Array, rows: Array, ids: Array, path: Path) -> Array:
-    where = {row: i for i, row in enumerate(rows.tolist())}
-    missing = [name for name in ids.tolist() if name not in where]
-    if missing or len(where) < len(rows):
-        which = f"has no row {missing[0]!r}" if missing else "names some rows twice"
-        raise FileProblem(f"{path} {which}; rows are matched by name.")
-    return values[[where[name] for name in ids.tolist()]]
+def _matched(values: Array, rows: list[str], ids: list[str], path: Path) -> Array:
+    """Values in the order of `ids`, if what may be the names of their rows are such names."""
+    where = {row: i for i, row in enumerate(rows)}
+    missing = [name for name in ids if name not in where]
+    if len(missing) == len(ids) or len(where) < len(rows):
+        return values  # something else
+    if missing:
+        raise FileProblem(f"{path} has no row {missing[0]!r}; rows are matched by name.")
+    return values[[where[name] for name in ids]]

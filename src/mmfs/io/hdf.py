@@ -13,6 +13,8 @@ from mmfs.io.streams import FileProblem, Progress, file_problems
 from mmfs.io.table import Table, Wanted, position
 from mmfs.needed import needed
 
+BLOCK = 1 << 26  # bytes read at a time
+
 
 def read_hdf(path: Path, wanted: Wanted, progress: Progress | None) -> Table:
     with _opened(path) as file:
@@ -21,16 +23,30 @@ def read_hdf(path: Path, wanted: Wanted, progress: Progress | None) -> Table:
         def n_dimensions(name: str) -> int:
             return 2 if _is_sparse(file[name]) else getattr(file[name], "ndim", 0)
 
-        X = _loaded(file[only_matrix(names, n_dimensions, path)]) if wanted.features else None
+        X = None
+        if wanted.features:
+            X = _loaded(file[only_matrix(names, n_dimensions, path)], progress)
         return with_parts(X, names, lambda name: file[name][()], wanted, path)
 
 
-def _loaded(item: Any) -> Any:
+def _loaded(item: Any, progress: Progress | None) -> Any:
+    """A matrix; a sparse one is a group as in AnnData."""
     if not _is_sparse(item):
-        return item[()]
-    kind = {"csc": sp.csc_array, "csr": sp.csr_array}[str(item.attrs["format"])]
-    parts = (item["data"][()], item["indices"][()], item["indptr"][()])
-    return kind(parts, shape=tuple(item.attrs["shape"]))
+        return _in_blocks(item, progress)
+    by_columns = str(item.attrs["encoding-type"]).startswith("csc")
+    parts = [_in_blocks(item[name], progress) for name in ("data", "indices", "indptr")]
+    kind = sp.csc_array if by_columns else sp.csr_array
+    return kind(tuple(parts), shape=tuple(item.attrs["shape"]))
+
+
+def _in_blocks(dataset: Any, progress: Progress | None) -> np.ndarray:
+    values = np.empty(dataset.shape, dataset.dtype)
+    step = max(1, BLOCK // max(1, values[:1].nbytes))
+    for start in range(0, len(values), step):
+        if progress:
+            progress("reading", start, len(values))
+        values[start : start + step] = dataset[start : start + step]
+    return values
 
 
 def read_h5ad(path: Path, wanted: Wanted, progress: Progress | None) -> Table:
@@ -48,7 +64,7 @@ def read_h5ad(path: Path, wanted: Wanted, progress: Progress | None) -> Table:
             return np.asarray(obs[name])
 
         y, groups = labels(wanted.target), labels(wanted.groups)
-        X = matrix(read_elem(file["X"]), path) if wanted.features else None
+        X = matrix(_loaded(file["X"], progress), path) if wanted.features else None
     names, rows = (np.asarray(frame.index, dtype=str) for frame in (var, obs))
     return Table(X, y, names, rows, wanted.target, groups)
 
@@ -60,7 +76,8 @@ def write_hdf(table: Table, path: Path, compression: str) -> None:
             file["X"] = table.X
         else:
             group = file.create_group("X")
-            group.attrs["format"], group.attrs["shape"] = table.X.format, table.X.shape
+            group.attrs["encoding-type"] = f"{table.X.format}_matrix"
+            group.attrs["shape"] = table.X.shape
             for name in ("data", "indices", "indptr"):
                 group[name] = getattr(table.X, name)
         parts = {"y": table.y, "feature_names": table.feature_names, "row_names": table.row_names}

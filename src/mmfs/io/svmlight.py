@@ -27,7 +27,6 @@ CHUNK = 1 << 21
 # Room is set aside for so many times what is there, at most: files lie about their size.
 MOST_AHEAD = 4_000
 
-LARGEST_INT32 = 2**31 - 1
 
 WRONG = {
     text_of.NO_LABEL: "{token} is not a number for a label",
@@ -148,7 +147,7 @@ def read_svmlight(
     if layout == "csr":
         indices = columns.array
         indices -= shift
-        X = sp.csr_array((values.array, indices, _ends(lengths.array, indices.dtype)), shape=shape)
+        X = sp.csr_array((values.array, indices, _ends(lengths.array)), shape=shape)
     else:
         n_stored = np.pad(counts.array[shift:], (0, shape[1]))[: shape[1]]
         X = _placed(rows("placing"), n_stored, shift, shape, dtype, path)
@@ -166,8 +165,7 @@ def _placed(
     path: Path,
 ) -> sp.csc_array:
     """Compressed columns, given how many entries each has."""
-    large = max(int(counts.sum()), shape[0]) > LARGEST_INT32
-    indptr = _ends(counts, np.dtype(np.int64 if large else np.int32))
+    indptr = _ends(counts)
     indices, data = np.empty(indptr[-1], dtype=indptr.dtype), np.empty(indptr[-1], dtype=dtype)
     next_entry, first_row = indptr[:-1].copy(), 0
     for some, _ in rows:
@@ -183,10 +181,10 @@ def _placed(
     return sp.csc_array((data, indices, indptr), shape=shape)
 
 
-def _ends(lengths: Array, dtype: np.dtype) -> Array:
+def _ends(lengths: Array) -> Array:
     ends = np.zeros(len(lengths) + 1, dtype=np.int64)
     np.cumsum(lengths, out=ends[1:])
-    return ends.astype(dtype) if ends[-1] <= LARGEST_INT32 else ends
+    return ends.astype(np.int32) if ends[-1] < 2**31 else ends
 
 
 def _parsed(

@@ -95,7 +95,6 @@ class Wanted(NamedTuple):
     groups: str | None = None
     include: Sequence[str] = ()
     exclude: Sequence[str] = ()
-
     features: bool = True  # or only target and groups
 
     def unfiltered(self) -> "Wanted":
