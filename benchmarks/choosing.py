@@ -16,30 +16,16 @@ import contextlib
 import io
 import statistics
 import sys
-import time
 import warnings
 from pathlib import Path
 
 import numpy as np
 from scipy.linalg import toeplitz
 
+from benchmarks.measure import goal, seconds_of
 from mmfs import MMFS, MMFSCV, KnockoffSelector, MaxRel, StabilitySelector, mmfs_path
 from mmfs.datasets import make_nonlinear, make_wide_sparse
 from mmfs.hsic import hsic
-
-
-def seconds_of(run):
-    start = time.perf_counter()
-    result = run()
-    return time.perf_counter() - start, result
-
-
-def goal(words, value, limit, at_least=False):
-    """Print whether a figure is where it should be; True if it is."""
-    good = value >= limit if at_least else value <= limit
-    sign = ">=" if at_least else "<="
-    print(f"{'pass' if good else 'SHORT'}: {words} = {value:.3g} ({sign} {limit:g})")
-    return good
 
 
 def path(_):

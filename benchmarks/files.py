@@ -21,20 +21,8 @@ from pathlib import Path
 import numpy as np
 from sklearn.datasets import load_svmlight_file
 
+from benchmarks.measure import goal, seconds_of
 from mmfs.io import Table, read_svmlight, write_table
-
-
-def goal(words, value, limit, at_least=False):
-    good = value >= limit if at_least else value <= limit
-    sign = ">=" if at_least else "<="
-    print(f"{'pass' if good else 'SHORT'}: {words} = {value:.3g} ({sign} {limit:g})")
-    return good
-
-
-def seconds_of(run):
-    start = time.perf_counter()
-    result = run()
-    return time.perf_counter() - start, result
 
 
 def peak_of(script, *words):
