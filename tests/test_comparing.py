@@ -61,8 +61,10 @@ def test_quantities(small):
     result = compare(X, y, n_features=[2])
     assert result.score_name == "R2" and result.mean("mmfs")[0] > 0.5
     assert set(result.scores) == {"mmfs", "mrmr", "fcbf", "f_test"}
-    asked = compare(X, y, methods=["mmfs", "svmrfe"], n_features=[2])
-    assert "it is for classes" in asked.problems["svmrfe"]
+    methods = ["mmfs", "svmrfe", "l1_svm", "chi2", "fgm", "gdm"]
+    asked = compare(X, y, methods=methods, n_features=[2], cv=2)
+    assert "it is for classes" in asked.problems["chi2"]
+    assert set(asked.problems) == {"svmrfe", "l1_svm", "chi2", "fgm", "gdm"}
 
 
 def test_unsuitable_methods_say_why_and_others_go_on(small):
@@ -87,6 +89,9 @@ def test_bad_requests(small):
     X, y = small
     with pytest.raises(ValueError, match="there is no method 'magic'; methods are mmfs"):
         compare(X, y, methods=["magic"])
+    for methods in ([], "mmfs"):
+        with pytest.raises(ValueError, match="methods must be a list of names"):
+            compare(X, y, methods=methods)
     with pytest.raises(ValueError, match="goes up to 99, but X has 39 columns that are not"):
         compare(X, y, n_features=[99])
     with pytest.raises(ValueError, match="whole numbers of at least 1"):

@@ -23,6 +23,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
+from mmfs.base import Data
 from mmfs.choosing.base import check_resampled, select_from_part, settle_task, with_warnings
 from mmfs.choosing.cv import default_estimator, for_estimators, name_of_score, splitter
 from mmfs.comparators import FCBF, FGM, GDM, MRMR, QPFS, SVMRFE, MaxRel
@@ -37,16 +38,16 @@ Array = np.ndarray
 Ranking = Callable[[Any, Array, int], Array]  # of (X, y, k): the k best columns, best first
 
 NUMBERS = (1, 2, 5, 10, 20, 50, 100)
+FOR_CLASSES = {"fgm", "gdm", "svmrfe", "chi2", "l1_svm"}
 USUAL = ("mmfs", "mrmr", "fcbf", "svmrfe", "f_test", "chi2", "l1_svm")
 
 
 class Method(NamedTuple):
     rank: Ranking
     nested: bool  # whether the best k are the first of any longer ranking
-    classes_only: bool = False
 
 
-def _ours(selector: Any, nested: bool, classes_only: bool = False) -> Callable[[Target], Method]:
+def _ours(selector: Any, nested: bool) -> Callable[[Target], Method]:
     def for_target(target: Target) -> Method:
         one = clone(selector)
         settle_task(one, target)
@@ -54,7 +55,7 @@ def _ours(selector: Any, nested: bool, classes_only: bool = False) -> Callable[[
         def rank(X: Any, y: Array, k: int) -> Array:
             return select_from_part(one.set_params(n_features_to_select=k), X, y)
 
-        return Method(rank, nested, classes_only)
+        return Method(rank, nested)
 
     return for_target
 
@@ -64,12 +65,14 @@ def _filter(for_classes: Any, for_quantities: Any = None) -> Callable[[Target], 
         score = for_classes if target.of_classes else for_quantities
 
         def rank(X: Any, y: Array, k: int) -> Array:
+            if score is None:
+                raise ValueError("it is for classes, but y holds quantities.")
             with np.errstate(all="ignore"), warnings.catch_warnings():
                 warnings.simplefilter("ignore", UserWarning)  # constant columns: they rank last
                 scores = SelectKBest(score, k="all").fit(X, y).scores_
             return in_order(np.where(np.isnan(scores), np.inf, -scores), k)
 
-        return Method(rank, nested=True, classes_only=for_quantities is None)
+        return Method(rank, nested=True)
 
     return for_target
 
@@ -94,13 +97,13 @@ METHODS: dict[str, Callable[[Target], Method]] = {
     "mrmr": _ours(MRMR(), nested=True),
     "fcbf": _ours(FCBF(), nested=True),
     "qpfs": _ours(QPFS(), nested=True),
-    "fgm": _ours(FGM(), nested=False, classes_only=True),
-    "gdm": _ours(GDM(), nested=False, classes_only=True),
-    "svmrfe": _ours(SVMRFE(), nested=False, classes_only=True),
+    "fgm": _ours(FGM(), nested=False),
+    "gdm": _ours(GDM(), nested=False),
+    "svmrfe": _ours(SVMRFE(), nested=False),
     "f_test": _filter(f_classif, f_regression),
     "chi2": _filter(chi2),
     "mutual_info": _filter(_mutual_info(mutual_info_classif), _mutual_info(mutual_info_regression)),
-    "l1_svm": lambda target: Method(_l1_svm, nested=True, classes_only=True),
+    "l1_svm": lambda target: Method(_l1_svm, nested=True),
 }
 
 
@@ -215,53 +218,42 @@ def compare(
     >>> bool(result.mean("mmfs")[0] > result.mean("maxrel")[0])
     True
     """
-    for name in () if methods is None else methods:
-        if name not in METHODS:
-            raise ValueError(f"there is no method {name!r}; methods are {', '.join(METHODS)}.")
     options = MMFS() if selector is None else clone(selector)
     check_resampled(options, "compare")
     data = options._read(X, y, options.task, options.center)
     target, labels = data.target, for_estimators(data)
     if target.several:
         raise ValueError("compare takes one target; y has several columns.")
+    made = _methods(methods, options, data)
     numbers = _numbers(n_features, int(data.usable.sum()))
     judge = default_estimator(target) if estimator is None else estimator
     scorer = check_scoring(judge, scoring=scoring)
     dummy = DummyClassifier() if target.of_classes else DummyRegressor()
     splits = list(splitter(cv, target, random_state, groups).split(data.X, labels, groups))
-    made = {name: METHODS[name](target) for name in (USUAL if methods is None else methods)}
-    if "mmfs" in made:
-        made["mmfs"] = _ours(options, nested=False)(target)
-    if methods is None and not target.of_classes:
-        made = {name: method for name, method in made.items() if not method.classes_only}
-    if methods is None and data.X.min() < 0:
-        made.pop("chi2", None)
 
     scores = {name: np.empty((len(splits), len(numbers))) for name in made}
     seconds = {name: np.empty(len(splits)) for name in made}
     problems: dict[str, str] = {}
-    notes: dict[str, str] = {}
-    baseline, done = np.empty(len(splits)), 0
+    warned: set[str] = set()
+    baseline = np.empty(len(splits))
     for fold, (train, test) in enumerate(splits):
         X_train, y_train, X_test, y_test = data.X[train], labels[train], data.X[test], labels[test]
         baseline[fold] = scorer(dummy.fit(X_train, y_train), X_test, y_test)
-        for name, method in made.items():
+        for turn, (name, method) in enumerate(made.items()):
             if progress:
-                progress(f"{name}, fold {fold + 1} of {len(splits)}", done, len(splits) * len(made))
-            done += 1
+                done, total = fold * len(made) + turn, len(splits) * len(made)
+                progress(f"{name}, fold {fold + 1} of {len(splits)}", done, total)
             if name in problems:
                 continue
             try:
-                if method.classes_only and not target.of_classes:
-                    raise ValueError("it is for classes, but y holds quantities.")
                 work = (method, X_train, y_train, numbers)
-                (chosen, seconds[name][fold]), warned = with_warnings(_selections, work)
+                (chosen, seconds[name][fold]), warnings_ = with_warnings(_selections, work)
             except ValueError as error:
                 problems[name] = str(error)
                 continue
-            if warned and name not in notes:
-                category, notes[name] = warned[0]
-                warn_caller(f"{name}, fold {fold + 1}: {notes[name]}", category)
+            for category, text in warnings_[:1] if name not in warned else []:
+                warned.add(name)
+                warn_caller(f"{name}, fold {fold + 1}: {text}", category)
             for i, J in enumerate(chosen):
                 fitted = clone(judge).fit(X_train[:, J], y_train)
                 scores[name][fold, i] = scorer(fitted, X_test[:, J], y_test)
@@ -269,6 +261,24 @@ def compare(
         del scores[name], seconds[name]
     score_name = name_of_score(scoring, estimator, target)
     return Comparison(numbers, scores, seconds, problems, float(baseline.mean()), score_name)
+
+
+def _methods(asked: Sequence[str] | None, options: MMFS, data: Data) -> dict[str, Method]:
+    """Those asked for, or the usual ones that suit the data."""
+    if asked is None:
+        unsuited = {"chi2"} if data.X.min() < 0 else set()
+        if not data.target.of_classes:
+            unsuited |= FOR_CLASSES
+        asked = [name for name in USUAL if name not in unsuited]
+    if isinstance(asked, str) or len(asked) == 0:
+        raise ValueError(f"methods must be a list of names, got {asked!r}.")
+    for name in asked:
+        if name not in METHODS:
+            raise ValueError(f"there is no method {name!r}; methods are {', '.join(METHODS)}.")
+    made = {name: METHODS[name](data.target) for name in asked}
+    if "mmfs" in made:
+        made["mmfs"] = _ours(options, nested=False)(data.target)
+    return made
 
 
 def _numbers(asked: Sequence[int] | None, n_usable: int) -> Array:
