@@ -1,6 +1,7 @@
 """The command line, typed as people type it."""
 
 import builtins
+import csv
 import gzip
 import json
 import os
@@ -16,6 +17,7 @@ import mmfs
 from mmfs import MMFS
 from mmfs.__main__ import main
 from mmfs.cli import app
+from mmfs.cli.selecting import _show_scores
 from mmfs.datasets import make_planted
 from mmfs.demo import run_demo
 from mmfs.io import Table, read_table, write_table
@@ -50,9 +52,10 @@ def test_select_prints_the_ranking_and_the_certificate(folder, planted):
     output = done("select", "planted.csv", "--target", "group", "-k", "6").output
     selector = MMFS(6).fit(planted.data, planted.y)
     names = [planted.name(j) for j in selector.indices_]
-    places = [output.index(name) for name in names]
+    places = [output.index(f" {rank} │ {name}") for rank, name in enumerate(names, start=1)]
     assert places == sorted(places)
-    for words in ("alpha", "relevance", "redundancy", "makes redundant", "relative duality gap"):
+    assert "Target group: 2 classes: case 202, control 198." in output
+    for words in ("alpha", "relevance", "redundancy", "higher in", "relative duality gap"):
         assert words in output
     assert f"6 of {planted.X.shape[1]} features selected from 400 instances" in output
     assert sorted(p.name for p in folder.iterdir()) == ["planted.csv"]
@@ -82,6 +85,54 @@ def test_select_writes_reduced_data_record_and_report(folder, planted):
     assert record["data"]["sha256"] == sha256
     assert record["parameters"]["n_features_to_select"] == 6
     assert "<html" in (folder / "page.html").read_text()
+
+
+def test_directions_are_those_of_the_class_means(folder, planted):
+    record = json.loads(done("select", "planted.csv", "-t", "group", "-k", "6", "--json").stdout)
+    for row in record["selected"]:
+        values = planted.X[:, row["column"]]
+        means = {name: values[planted.y == name].mean() for name in ("case", "control")}
+        assert row["direction"] == f"higher in {max(means, key=means.get)}"
+        assert row["relevance"] - row["redundancy"] > 0
+    done("convert", "planted.csv", "numbers.csv", "--exclude", "group")
+    target = "signal 1"
+    words = ["-t", target, "-k", "2", "--task", "regression", "--json"]
+    record = json.loads(done("select", "numbers.csv", *words).stdout)
+    y = planted.X[:, planted.column(target)]
+    for row in record["selected"]:
+        rho = np.corrcoef(planted.X[:, planted.column(row["feature"])], y)[0, 1]
+        assert row["direction"] == ("rises with it" if rho > 0 else "falls with it")
+    assert record["data"]["target_holds"].startswith("quantities from ")
+
+
+def test_scores_other_files_and_ranking_are_kept(folder, planted):
+    (folder / "labels.txt").write_text("\n".join(planted.y))
+    done("convert", "planted.csv", "numbers.csv", "--exclude", "group")
+    words = ["-t", "labels.txt", "-k", "6", "--cv", "3", "--ranking", "ranks.csv", "--json"]
+    record = json.loads(done("select", "numbers.csv", *words).stdout)
+    assert list(record["other_files"]) == ["labels.txt"]
+    scores = record["scores"]
+    assert scores["score"] == "accuracy" and scores["chosen"] == scores["n_features"][-1] == 6
+    assert scores["without_features"] == 202 / 400
+    assert len(scores["mean"]) == len(scores["standard_error"]) == len(scores["n_features"])
+    with (folder / "ranks.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert [row["feature"] for row in rows] == [row["feature"] for row in record["selected"]]
+    assert float(rows[0]["alpha"]) == record["selected"][0]["alpha"]
+
+
+def test_fewer_features_that_would_do_are_mentioned(capsys):
+    scores = {"score": "accuracy", "without_features": 0.5, "chosen": 9, "n_features": [1, 4, 9],
+              "mean": [0.6, 0.88, 0.9], "standard_error": [0.1, 0.05, 0.03]}  # fmt: skip
+    _show_scores(scores, auto=True)
+    said = capsys.readouterr().out
+    assert "with 9 features: 0.900 (chosen among those tried" in said
+    assert "4 features are within one standard error of the best" in said
+
+
+def test_weights_that_are_missing_are_mentioned(folder):
+    words = ["select", "planted.csv", "-t", "group"]
+    assert "18 of them have no weight" in done(*words, "-k", "20", "--gamma", "2.5").output
 
 
 def test_record_repeats_the_run(folder):
@@ -133,7 +184,7 @@ def test_groups_of_rows_stay_together(tmp_path, monkeypatch):
 
     def accuracy(*words):
         output = done("select", "twins.csv", "-t", "y", "-k", "20", "--cv", "5", *words).output
-        return float(output.split("20 features: ")[1].split()[0])
+        return float(output.split("20 features: ")[1].split(";")[0])
 
     assert accuracy("--groups", "patients.txt") < 0.7 < 0.95 < accuracy()
 
@@ -176,6 +227,8 @@ def test_info(folder):
     output = done("info", "planted.csv", "-t", "group").output
     for words in ("400", "case: 2", "dense, float64", "copy of"):
         assert words in output
+    output = done("info", "planted.csv").output
+    assert "other columns" in output and "group" in output and "name one with --target" in output
 
 
 NOTHING_LEFT = [
@@ -189,13 +242,15 @@ NOTHING_LEFT = [
     (["select", "holes.csv", "-t", "y"], "X has NaN in row 1, column 1 ('b')"),
     (["select", "planted.csv", "-t", "group", "-k", "0"], "-k is a whole number of at least 1"),
     (["select", "planted.csv", "-t", "group", "-k", "ten"], "-k is a whole number"),
-    (["select", "planted.csv", "-t", "group", "-k", "5000"], "more than the"),
+    (["select", "planted.csv", "-t", "group", "-k", "5000"], "-k 5000 is more than the 52 usable"),
     (["select", "planted.csv", "-t", "group", "--gamma", "big"], "--gamma is 'auto' or a number"),
     (["select", "planted.csv", "-t", "group", "--kernel", "magic"], "kernel must be one of"),
     (["select", "planted.csv", "-t", "group", "--cv", "1"], "--cv takes at least 2 folds"),
     (["select", "planted.csv", "-t", "group", "-o", "no/where.csv"], "there is no folder no"),
-    (["select", "planted.csv", "-t", "group", "-o", "planted.csv"], "planted.csv exists"),
-    (["select", "planted.csv", "-t", "group", "-o", "out.xls"], "does not tell its format"),
+    (["select", "planted.csv", "-t", "group", "-o", "planted.csv"], "is what is read; write to"),
+    (["select", "planted.csv", "-t", "group", "-o", "text.csv"], "text.csv exists; use --force"),
+    (["select", "planted.csv", "-t", "group", "--report", "r.pdf"], "r.pdf cannot be a report"),
+    (["select", "planted.csv", "-t", "group", "-o", "out.xyz"], "does not tell its format"),
     (["select", "planted.csv", "-t", "group", "--exclude", "nois*x"], "no column is called"),
     (["explain", "planted.csv", "signal 11", "-t", "group"], "did you mean 'signal 1'?"),
     (["explain", "planted.csv", "signal 1", "-t", "group", "-k", "auto"], "needs a number for -k"),
@@ -213,7 +268,8 @@ def test_mistakes_get_one_sentence_and_leave_nothing(folder, words, sentence):
     (folder / "text.csv").write_text("a,b,y\n1,2,0\n2,oops,1\n3,4,0\n")
     (folder / "holes.csv").write_text("a,b,y\n1,2,0\n2,,1\n3,4,0\n")
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
-    outputs = [] if words[0] != "select" or "-o" in words else ["-o", "o.csv", "--report", "r.html"]
+    given = {"-o", "--report"} & set(words)
+    outputs = [] if words[0] != "select" or given else ["-o", "o.csv", "--report", "r.html"]
     result = run(*words, *outputs)
     assert result.exit_code == 1
     assert result.stdout == ""

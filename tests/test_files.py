@@ -47,6 +47,8 @@ def test_round_trip(tmp_path, ending, kind, labels):
     X, Z = (one.X if isinstance(one.X, np.ndarray) else one.X.toarray() for one in (table, back))
     assert Z.dtype == X.dtype
     np.testing.assert_array_equal(Z, X)
+    if ending.split(".")[0] in ("npz", "h5", *BY_NAME):
+        assert back.target_name == "class"
     if "the target" in lost:
         assert back.y is None
     elif ending.startswith("svm") and labels == "text":  # 0, 1, ... in order, as a comment says
@@ -153,14 +155,27 @@ def test_target_in_another_file_is_matched_by_name(tmp_path):
     table = read_table(data, target=f"{clinic}:diagnosis")
     assert table.y.tolist() == ["ALL", "CML", "AML"] and table.target_name == "diagnosis"
     clinic.write_text("id,sex,diagnosis\nz,f,AML\nx,m,ALL\nw,f,CML\n")
-    with pytest.raises(FileProblem, match=r"has no row 'y'; rows are matched by name"):
+    with pytest.raises(FileProblem, match=r"1 of 3 rows, such as 'y', are not in column 'id' of"):
         read_table(data, target=f"{clinic}:diagnosis")
     clinic.write_text("sex,diagnosis\nf,AML\nm,ALL\nf,CML\n")  # no names: in the same order
-    assert read_table(data, target=f"{clinic}:diagnosis").y.tolist() == ["AML", "ALL", "CML"]
+    with pytest.warns(UserWarning, match="no column of .* names the rows"):
+        assert read_table(data, target=f"{clinic}:diagnosis").y.tolist() == ["AML", "ALL", "CML"]
+    clinic.write_text("site,diagnosis,sample\nA,AML,z\nA,ALL,x\nA,CML,y\nA,AML,w\n")  # anywhere
+    assert read_table(data, target=f"{clinic}:diagnosis").y.tolist() == ["ALL", "CML", "AML"]
+    clinic.write_text("site,diagnosis,sample\nA,AML,z\nA,ALL,x\nA,CML,y\nA,AML,y\n")
+    with pytest.raises(FileProblem, match=r"'y' occurs more than once in column 'sample' of"):
+        read_table(data, target=f"{clinic}:diagnosis")
+    clinic.write_text("feature,diagnosis\na,AML\nb,ALL\nc,ALL\n")
+    with pytest.raises(
+        FileProblem, match=r"names the columns of the data, not the rows; transpose"
+    ):
+        read_table(data, target=f"{clinic}:diagnosis")
     numbered = tmp_path / "numbered.csv"
     numbered.write_text(",a,b\n1,1,2\n2,3,4\n3,5,7\n")
     clinic.write_text("id,diagnosis\n3,AML\n1,ALL\n2,CML\n")
     assert read_table(numbered, target=f"{clinic}:diagnosis").y.tolist() == ["ALL", "CML", "AML"]
+    with pytest.raises(FileProblem, match=r"there is no file clinic\.cvs, and there is no column"):
+        read_table(numbered, target="clinic.cvs:diagnosis")
     with pytest.raises(FileProblem, match=r"no column in .* called 'diagnose'; did you mean 'diag"):
         read_table(data, target=f"{clinic}:diagnose")
     with pytest.raises(FileProblem, match=r"several columns; say which, as in"):
@@ -206,6 +221,9 @@ def test_columns_to_include_and_exclude(tmp_path):
             read_table(file, target="y", exclude=["agee"])
         with pytest.raises(FileProblem, match="no column is left"):
             read_table(file, target="y", include=["g*"], exclude=["g*"])
+        numbers = read_table(file, target="y", numbers_only=True)
+        assert numbers.feature_names.tolist() == ["g1", "g2", "age"]
+        assert numbers.left_out == ("sex",)
         grouped = read_table(file, target="y", groups="sex")
         assert grouped.groups.tolist() == ["m", "f"] and grouped.X.shape == (2, 3)
 
@@ -287,9 +305,11 @@ def test_missing_empty_damaged_and_folder(tmp_path, ending):
 def test_unknown_formats(tmp_path):
     path = tmp_path / "a9a"
     path.write_text("1 1:1\n")
-    with pytest.raises(FileProblem, match="does not tell its format; formats are csv, tsv"):
+    with pytest.raises(FileProblem, match=r"does not tell its format; say it .*: csv, tsv"):
         read_table(path)
     assert read_table(path, format="svmlight").X.shape == (1, 1)
+    with pytest.raises(FileProblem, match=r"b\.xlsx is a spreadsheet; save it as CSV"):
+        read_table(tmp_path / "b.xlsx")
     with pytest.raises(FileProblem, match="there is no format 'xls'"):
         read_table(path, format="xls")
     with pytest.raises(FileProblem, match=r"cannot be compressed as a whole; leave out \.gz"):

@@ -44,8 +44,9 @@ def test_selection(small, axes):
     drawn = axes.collections[1].get_offsets()
     np.testing.assert_allclose(drawn[:, 0], kept["relevance"])
     np.testing.assert_allclose(drawn[:, 1], kept["redundancy"])
-    # on the margin, tau * relevance = redundancy + b
-    np.testing.assert_allclose(kept["relevance"] * display.tau, kept["redundancy"] + display.b)
+    # beyond the margin, where tau * relevance = redundancy + b, by their own weight
+    beyond = kept["relevance"] * display.tau - kept["redundancy"] - display.b
+    np.testing.assert_allclose(beyond, kept["alpha"], atol=1e-9)
 
 
 @pytest.mark.parametrize("kernel", ["aligned", "poly2", "linear"])

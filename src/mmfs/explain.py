@@ -77,7 +77,7 @@ def explain(selector: Any, X: Any, features: Any, n_dropped: int, names: Any = N
             "rank": ranks.get(j),
             "alpha": weights.get(j, 0.0),
             "relevance": float(known.relevance[at]),
-            "redundancy": float(terms.sum()),
+            "redundancy": float(terms[support != j].sum()),
             "margin": float(terms.sum() + b - tau * known.relevance[at]),
             "causes": {name(support[c]): float(terms[c]) for c in order},
         }
@@ -89,13 +89,18 @@ def explain(selector: Any, X: Any, features: Any, n_dropped: int, names: Any = N
     return frame.astype({"rank": "Int64"})
 
 
+def main_causes(causes: dict, redundancy: float) -> list[tuple[Any, float]]:
+    """The few that a sentence names: the largest, and those that matter beside it."""
+    least = MENTIONED * redundancy
+    adding = [(name, term) for name, term in causes.items() if term > 0]
+    return adding[:1] + [(name, term) for name, term in adding[1:NAMED] if term >= least]
+
+
 def _sentence(row: dict, twin: list, tau: float, b: float) -> str:
-    least = MENTIONED * row["redundancy"]
-    causes = [(name, term) for name, term in row["causes"].items() if term > 0]
-    causes = causes[:1] + [(name, term) for name, term in causes[1:NAMED] if term >= least]
+    causes = main_causes(row["causes"], row["redundancy"])
     if row["selected"]:
         if row["alpha"] > 0:
-            others = sum(row["causes"].values()) / tau
+            others = row["redundancy"] / tau
             beyond = min(max(row["relevance"] - others, 0.0), row["relevance"])
             return f"selected: relevance {row['relevance']:.2f}, {beyond:.2f} beyond the others"
         return "selected to make up the number asked for"

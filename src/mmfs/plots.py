@@ -19,7 +19,7 @@ LOOKED_AT = 20
 SELECTED, DROPPED = "#2563eb", "#94a3b8"
 SERIES = (
     "#2563eb", "#ea580c", "#16a34a", "#9333ea", "#dc2626", "#0891b2", "#ca8a04", "#db2777",
-    "#65a30d", "#475569", "#7c3aed", "#0d9488",
+    "#65a30d", "#475569", "#1e3a8a", "#a16207",
 )  # fmt: skip
 
 
@@ -91,11 +91,12 @@ class SelectionDisplay(Display):
         )
         low, high = margin_line(self)
         ax.plot(*zip(low, high, strict=True), "--", color="#64748b", lw=1, label="margin")
-        for row in kept.sort_values("rank").head(n_labels).itertuples():
-            ax.annotate(
-                str(row.Index), (row.relevance, row.redundancy), (4, 4), fontsize=8,
-                textcoords="offset points",
-            )  # fmt: skip
+        ordered = kept.sort_values("rank")
+        places = ax.transData.transform(ordered[["relevance", "redundancy"]].to_numpy())
+        for i in readable(places, n_labels):
+            row = ordered.iloc[i]
+            place = (row["relevance"], row["redundancy"])
+            ax.annotate(str(row.name), place, (5, -3), fontsize=8, textcoords="offset points")
         ax.set(xlabel="relevance", ylabel="redundancy", title="Selected and dropped features")
         ax.legend(frameon=False)
         return self
@@ -300,6 +301,16 @@ def fitted_mmfs(selector: Any) -> Any:
     """The MMFS itself, if the selector is one that chooses its number of features."""
     check_is_fitted(selector)
     return getattr(selector, "best_selector_", selector)
+
+
+def readable(places: Array, most: int, wide: float = 110, high: float = 13) -> list[int]:
+    """Which of some labels, the first ones preferred, can be put at places without overlap."""
+    taken: list[int] = []
+    for i, place in enumerate(places):
+        apart = np.abs(places[taken] - place)
+        if len(taken) < most and ((apart[:, 0] > wide) | (apart[:, 1] > high)).all():
+            taken.append(i)
+    return taken
 
 
 def margin_line(display: SelectionDisplay) -> tuple[tuple[float, float], tuple[float, float]]:

@@ -310,10 +310,10 @@ class MMFS(Selector):
         Returns
         -------
         pandas.DataFrame
-            A row per feature with `selected`, `rank`, `alpha`, `relevance`, `redundancy`,
-            `margin` (zero for features with a weight, positive where it is not needed), `causes`
-            (by how much each other support feature makes it redundant, the largest first) and
-            `why` in words.
+            A row per feature with `selected`, `rank`, `alpha`, `relevance`, `redundancy` (what the
+            other support features tell of it), `margin` (zero for features with a weight,
+            positive where it is not needed), `causes` (by how much each other support feature
+            makes it redundant, the largest first) and `why` in words.
         """
         return explain(self, X, features, n_dropped, names)
 

@@ -69,7 +69,7 @@ def compare_methods(
       mmfs compare genes.csv --target diagnosis -k 5,10,20 --methods mmfs,mrmr --report c.html
     """
     with Outputs(force) as outputs:
-        check_outputs(outputs, output, plot, report)
+        check_outputs(outputs, source, output, plot, report)
         chosen = None
         if methods is not None:
             chosen = list(METHODS) if methods == "all" else _split(methods)
@@ -92,7 +92,8 @@ def compare_methods(
         record: dict[str, Any] = {}
         if report is not None or as_record:
             command = ["mmfs", *sys.argv[1:]]
-            record = record_of(source.data, checksum(source.data), data, command)
+            inputs = {str(path): checksum(path) for path in source.files}
+            record = record_of(inputs, data, how.task, command)
         if output is not None:
             stage_table(_as_table(result), output, outputs)
         if plot is not None:

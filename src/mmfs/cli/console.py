@@ -19,10 +19,21 @@ from mmfs.report import shown
 # Exit codes; that of wrong usage is typer's.
 REFUSED, UNEXPECTED, INTERRUPTED, TERMINATED = 1, 3, 130, 143
 
+# What parameters are called here.
+OPTIONS = {
+    "n_features_to_select=": "-k ",
+    "n_features goes": "-k goes",
+    "task='regression'": "--task regression",
+    "lower cv": "lower --cv",
+    "pass force (--force)": "use --force",
+    "columns of X": "columns",
+}
+
 # Work shorter than this shows no progress.
 PATIENCE = 1.0
 
-WORDS = {"feature", "why", "makes redundant", "method", "enters", "", "value"}
+# Headings of columns that hold words.
+WORDS = {"direction", "higher in", "makes redundant", "enters", "why", "value", ""}
 
 out = Console(highlight=False, emoji=False, markup=False)
 err = Console(stderr=True, highlight=False, emoji=False, markup=False)
@@ -65,7 +76,7 @@ class Reporter:
 
 def say(text: str) -> None:
     """A sentence of the result; the terminal breaks its lines."""
-    out.print(shown(text), soft_wrap=True)
+    out.print("\n".join(map(shown, text.split("\n"))), soft_wrap=True)
 
 
 def wrote(*paths: Any) -> None:
@@ -110,6 +121,8 @@ def _said(error: Exception, debug: bool) -> int:
         note("the data do not fit into memory; include fewer columns, or use a larger machine.")
         return REFUSED
     text = " ".join(str(error).split()) or type(error).__name__
+    for parameter, option in OPTIONS.items():
+        text = text.replace(parameter, option)
     if isinstance(error, ValueError | ImportError | OSError):
         note(text)
         return REFUSED
@@ -122,8 +135,11 @@ def table_of(headings: Sequence[str], rows: Sequence[Sequence[str]], title: str 
     """Words to the left, numbers to the right; names are shown as they are."""
     made = Table(title=title or None, title_justify="left")
     for heading in headings:
-        words = heading in WORDS
-        made.add_column(heading, justify="left" if words else "right", overflow="fold")
+        if heading in ("feature", "method"):  # names are not broken, if that can be
+            made.add_column(heading, no_wrap=True, overflow="ellipsis")
+        else:
+            side: Any = "left" if heading in WORDS else "right"
+            made.add_column(heading, justify=side, overflow="fold")
     for row in rows:
         made.add_row(*(Text(shown(cell)) for cell in row))
     return made

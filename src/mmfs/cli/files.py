@@ -1,5 +1,6 @@
 """mmfs convert and mmfs info: files as such."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -52,7 +53,7 @@ def info(progress: Reporter, *, source: Source) -> None:
 
       mmfs info genes.csv --target diagnosis
     """
-    data = source.read(progress)
+    data = replace(source, numbers_only=True).read(progress)
     progress.close()
     out.print(table_of(("", "value"), _facts(source.data, data)))
 
@@ -81,6 +82,8 @@ def _facts(path: Path, data: Table) -> list[tuple[str, str]]:
     if data.row_names is not None:
         rows = ", ".join(data.row_names[:3].tolist())
         facts.append(("names of rows", rows + (", ..." if n_rows > 3 else "")))
+    if data.left_out:
+        facts.append(("other columns", ", ".join(data.left_out[:20])))
     if data.y is None:
         facts.append(("target", "none; name one with --target"))
     else:

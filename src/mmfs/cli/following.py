@@ -10,18 +10,21 @@ from mmfs.cli.console import Reporter, out, table_of, wrote
 from mmfs.cli.options import (
     METHOD,
     OUTPUT,
-    Count,
     Force,
     How,
     Picture,
     Source,
     check_outputs,
-    number,
     option,
     save_picture,
 )
 from mmfs.io import Outputs, Table, stage_table
 
+Most = Annotated[
+    int | None,
+    option("-k", help="Where to end: at the gamma for so many features (default 100, or half as "
+           "many as there are rows or columns).", panel=METHOD, min=1),
+]  # fmt: skip
 Points = Annotated[
     int, option("--points", help="Points on the path (default 50).", panel=METHOD, min=2)
 ]
@@ -36,7 +39,7 @@ def path(
     progress: Reporter,
     *,
     source: Source,
-    k: Count = None,
+    k: Most = None,
     points: Points = 50,
     how: How,
     output: Weights = None,
@@ -51,12 +54,10 @@ def path(
 
       mmfs path genes.csv --target diagnosis --plot path.svg -o weights.csv
     """
-    if k == "auto":
-        raise ValueError("mmfs path needs a number for -k, or none.")
     with Outputs(force) as outputs:
-        check_outputs(outputs, output, plot)
+        check_outputs(outputs, source, output, plot)
         data = source.read_labelled(progress)
-        options = how.selector(number(k), progress).get_params()
+        options = how.selector(k, progress).get_params()
         found = mmfs_path(data.data, data.y, gammas=points, **options)
         display = PathDisplay(found, data.name)
         if output is not None:

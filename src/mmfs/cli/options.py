@@ -10,7 +10,7 @@ import typer
 
 from mmfs import MMFS
 from mmfs.cli.console import Reporter, one_sentence
-from mmfs.io import FileProblem, Outputs, Table, format_of, read_table
+from mmfs.io import FileProblem, Outputs, Table, file_and_part, format_of, read_table
 
 DATA, METHOD, OUTPUT = "Data", "Selection", "Output"
 PICTURES = (".svg", ".png", ".pdf")
@@ -40,10 +40,15 @@ class Source:
         option("--exclude", help="Leave out columns of this name or pattern; may be repeated.",
                panel=DATA),
     ] = None  # fmt: skip
+    numbers_only: Annotated[
+        bool,
+        option("--numbers-only", help="Leave out columns that do not hold numbers.", panel=DATA),
+    ] = False
     names: Annotated[
         str | None,
-        option("--names", help="File with the names of the columns, one in a line.", panel=DATA),
-    ] = None
+        option("--names", help="File with the names of the columns, one in a line, or FILE:PART.",
+               panel=DATA),
+    ] = None  # fmt: skip
     groups: Annotated[
         str | None,
         option("--groups", help="Column or file of groups of rows (patients, days) that "
@@ -58,6 +63,14 @@ class Source:
                "if the name of the file does not tell.", panel=DATA),
     ] = None  # fmt: skip
 
+    @property
+    def files(self) -> list[Path]:
+        """All files that are read, the data first."""
+        others = (
+            file_and_part(where)[0] for where in (self.target, self.groups, self.names) if where
+        )
+        return list(dict.fromkeys([self.data, *(path for path in others if path.is_file())]))
+
     def read(self, report: Reporter) -> Table:
         return read_table(
             self.data,
@@ -66,6 +79,7 @@ class Source:
             names=self.names,
             include=self.include or (),
             exclude=self.exclude or (),
+            numbers_only=self.numbers_only,
             transpose=self.transpose,
             format=self.format,
             progress=report,
@@ -181,11 +195,20 @@ def folds(cv: int | None) -> int:
 
 
 def check_outputs(
-    outputs: Outputs, table: Path | None, plot: Path | None = None, page: Path | None = None
+    outputs: Outputs,
+    source: Source,
+    table: Path | None,
+    plot: Path | None = None,
+    page: Path | None = None,
 ) -> None:
     """Refuse what cannot be written before any work is done for it."""
     if table is not None:
         format_of(table)
+    if page is not None and page.suffix.lower() not in (".html", ".htm"):
+        raise FileProblem(f"{page} cannot be a report; let its name end in .html.")
+    for path in (table, plot, page):
+        if path is not None and path.resolve() in [file.resolve() for file in source.files]:
+            raise FileProblem(f"{path} is what is read; write to another file.")
     if plot is not None and plot.suffix.lower() not in PICTURES:
         raise FileProblem(f"{plot} cannot be a plot; let its name end in {', '.join(PICTURES)}.")
     outputs.check(table, plot, page)

@@ -1,5 +1,6 @@
 """mmfs select and mmfs explain: which features, and why."""
 
+import csv
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -31,6 +32,7 @@ from mmfs.cli.options import (
 )
 from mmfs.io import Outputs, Table, stage_table
 from mmfs.report import (
+    HIGHER,
     as_json,
     checksum,
     record_of,
@@ -45,6 +47,11 @@ Output = Annotated[
     Path | None,
     option("-o", "--output", help="Write the data reduced to the selected features, in any format, "
            "and a record of the run as FILE.json.", panel=OUTPUT),
+]  # fmt: skip
+Ranking = Annotated[
+    Path | None,
+    option("--ranking", help="Write the ranked features, with weights and reasons, as CSV.",
+           panel=OUTPUT),
 ]  # fmt: skip
 Page = Annotated[
     Path | None, option("--report", help="Write a page with tables and plots.", panel=OUTPUT)
@@ -73,6 +80,7 @@ def select(
     rule: Rule = "best",
     how: How,
     output: Output = None,
+    ranking: Ranking = None,
     report: Page = None,
     as_record: Json = False,
     force: Force = False,
@@ -92,24 +100,27 @@ def select(
     n_features = None if k == "auto" else number(k)
     beside = None if output is None else output.with_name(output.name + ".json")
     with Outputs(force) as outputs:
-        check_outputs(outputs, output, page=report)
-        outputs.check(beside)
+        check_outputs(outputs, source, output, page=report)
+        outputs.check(beside, ranking)
         data = source.read_labelled(progress)
         X, start = data.data, time.perf_counter()
         with ThreadPoolExecutor(1) as pool:
-            sha256 = pool.submit(checksum, source.data)
+            checksums = pool.map(checksum, source.files)
             selector, scores = _fitted(data, X, how, k == "auto", n_features, cv, rule, progress)
             selection = SelectionDisplay.from_estimator(
                 selector, X, n_dropped=EXPLAINED, names=data.name, plot=False
             )
             seconds = time.perf_counter() - start
-            record = record_of(source.data, sha256.result(), data, ["mmfs", *sys.argv[1:]])
-        record |= selection_record(selector, selection.frame)
+            inputs = dict(zip(map(str, source.files), checksums, strict=True))
+        record = record_of(inputs, data, how.task, ["mmfs", *sys.argv[1:]])
+        record |= selection_record(selector, selection.frame, data, scores)
         if output is not None and beside is not None:
             lost = stage_table(data.take(np.sort(selector.indices_)), output, outputs)
             outputs.stage(beside).write_text(as_json(record) + "\n", encoding="utf-8")
             if lost:
                 note(f"note: {output} does not hold {' and '.join(lost)}.")
+        if ranking is not None:
+            write_ranking(record["selected"], outputs.stage(ranking))
         if report is not None:
             page = _page(record, selection, selector, data, X, scores)
             outputs.stage(report).write_bytes(page.encode("utf-8", "backslashreplace"))
@@ -117,8 +128,8 @@ def select(
     if as_record:
         print(as_json(record))
     else:
-        _show(record, scores, k == "auto", seconds)
-    wrote(output, report)
+        _show(record, k == "auto", seconds)
+    wrote(output, beside, ranking, report)
 
 
 def _fitted(
@@ -170,7 +181,15 @@ def _page(
     return selection_page(record, selection, similarity, path, scores)
 
 
-def _show(record: dict[str, Any], scores: ScoresDisplay | None, auto: bool, seconds: float) -> None:
+def write_ranking(rows: list[dict[str, Any]], path: Path) -> None:
+    with path.open("w", newline="", encoding="utf-8", errors="backslashreplace") as file:
+        writer = csv.DictWriter(file, fieldnames=list(rows[0]))
+        writer.writeheader()
+        for row in rows:
+            writer.writerow(row | {"makes_redundant": "; ".join(row["makes_redundant"])})
+
+
+def _show(record: dict[str, Any], auto: bool, seconds: float) -> None:
     kept, data, result = record["selected"], record["data"], record["result"]
     rows = [
         (
@@ -179,32 +198,49 @@ def _show(record: dict[str, Any], scores: ScoresDisplay | None, auto: bool, seco
             f"{row['alpha']:.4f}",
             f"{row['relevance']:.3f}",
             f"{row['redundancy']:.3f}",
+            row["direction"].removeprefix(HIGHER),
             _few(row["makes_redundant"]),
         )
         for row in kept[:SHOWN]
     ]
-    headings = ("rank", "feature", "alpha", "relevance", "redundancy", "makes redundant")
-    out.print(table_of(headings, rows))
+    direction = "higher in" if kept[0]["direction"].startswith(HIGHER) else "direction"
+    headings = ("rank", "feature", "alpha", "relevance", "redundancy", direction)
+    out.print(table_of((*headings, "makes redundant"), rows))
     if len(kept) > SHOWN:
-        say(f"... and {len(kept) - SHOWN:,} more; --json, -o and --report have them all.")
+        say(f"... and {len(kept) - SHOWN:,} more; --ranking, --json and --report have them all.")
     say(
         f"{len(kept):,} of {data['features']:,} features selected from {data['instances']:,} "
         f"instances in {seconds:.1f} s and {result['passes']} passes over the data."
     )
-    if scores is not None and scores.chosen_score is not None:
-        at = int(np.flatnonzero(scores.n_features == scores.chosen)[0])
-        best = "; the best of those tried, so somewhat optimistic" if auto else ""
-        say(
-            f"Cross-validated {scores.score_name} with {scores.chosen} features: "
-            f"{scores.chosen_score:.3f} (standard error {scores.error[at]:.3f}{best})."
-        )
+    say(f"Target {data['target'] or ''}: {data['target_holds']}.".replace(" :", ":"))
+    without = sum(row["alpha"] == 0 for row in kept)
+    if without:
+        say(f"{without} of them have no weight: they are next in line, to make up the number.")
+    if record["scores"] is not None:
+        _show_scores(record["scores"], auto)
     say(
         f"Certificate: relative duality gap {result['relative_gap']:.1e}, so no other weights "
-        "could be better by more than this fraction."
+        "could be better at the objective by more than this fraction."
     )
 
 
-def _few(names: list[str], most: int = 2) -> str:
+def _show_scores(scores: dict[str, Any], auto: bool) -> None:
+    curve = list(zip(scores["n_features"], scores["mean"], scores["standard_error"], strict=True))
+    cells = [(str(n), f"{mean:.3f}", f"{error:.3f}") for n, mean, error in curve]
+    out.print(table_of(("features", scores["score"], "standard error"), cells))
+    chosen = next(mean for n, mean, _ in curve if n == scores["chosen"])
+    note_on = " (chosen among those tried, so somewhat optimistic)" if auto else ""
+    say(
+        f"Cross-validated {scores['score']} with {scores['chosen']} features: {chosen:.3f}"
+        f"{note_on}; without any: {scores['without_features']:.3f}."
+    )
+    _, best, error = max(curve, key=lambda point: point[1])
+    fewest = next(n for n, mean, _ in curve if mean >= best - error)
+    if auto and fewest < scores["chosen"]:
+        say(f"{fewest} features are within one standard error of the best: --rule one_se.")
+
+
+def _few(names: list[str], most: int = 1) -> str:
     more = f" and {len(names) - most} more" if len(names) > most else ""
     return ", ".join(names[:most]) + more
 
@@ -244,7 +280,7 @@ def explain(
         say(f"{row.Index} ({rank}): {row.why}")
         say(
             f"  alpha {row.alpha:.4f}, relevance {row.relevance:.3f}, redundancy "
-            f"{row.redundancy:.3f}, margin {row.margin:+.3f}"
+            f"{row.redundancy:.3f}, margin {row.margin + 0.0:.3f}"
         )
         causes = list(row.causes.items())[:10]
         if causes:

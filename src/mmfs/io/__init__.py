@@ -1,6 +1,6 @@
 """Files: reading them into tables, and writing tables to them."""
 
-from mmfs.io.formats import FORMATS, format_of, read_table, stage_table, write_table
+from mmfs.io.formats import FORMATS, file_and_part, format_of, read_table, stage_table, write_table
 from mmfs.io.outputs import Outputs
 from mmfs.io.streams import FileProblem, Progress
 from mmfs.io.svmlight import read_svmlight
@@ -12,6 +12,7 @@ __all__ = [
     "Outputs",
     "Progress",
     "Table",
+    "file_and_part",
     "format_of",
     "read_svmlight",
     "read_table",

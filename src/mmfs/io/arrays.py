@@ -67,6 +67,8 @@ def with_parts(X: Any, names: Any, get: Any, wanted: Wanted, path: Path) -> Tabl
     rows = text("row_names") if "row_names" in names else text("sample_ids")
     if not wanted.features:
         return Table(X, y, None, rows, target, groups)
+    if wanted.target is None and "target_name" in names:
+        target = as_text(get("target_name"))[0]
     X, names_of = matrix(X, path), text("feature_names")
     checked = ((names_of, 1, "feature_names"), (rows, 0, "row_names"), (y, 0, target))
     for found, axis, what in checked:
@@ -123,6 +125,7 @@ def write_npz(table: Table, path: Path, compression: str) -> None:
         "y": plain(table.y),
         "feature_names": plain(table.feature_names),
         "row_names": plain(table.row_names),
+        "target_name": None if table.target_name is None else np.array(table.target_name),
     }
     if isinstance(table.X, np.ndarray):
         parts["X"] = table.X

@@ -47,6 +47,19 @@ def read_arrow(path: Path, wanted: Wanted, progress: Progress | None) -> Table:
         return _read(path, table.schema, table.num_rows, table.select, wanted, progress)
 
 
+def parquet_columns(path: Path) -> dict[str, list]:
+    """All of a Parquet file, as values."""
+    with arrow_problems(path, "Parquet"):
+        return needed("pyarrow.parquet", "data").read_table(path).to_pydict()
+
+
+def arrow_columns(path: Path) -> dict[str, list]:
+    """All of an Arrow file, as values."""
+    pyarrow = needed("pyarrow", "data")
+    with arrow_problems(path, "Arrow"):
+        return pyarrow.ipc.open_file(pyarrow.memory_map(str(path))).read_all().to_pydict()
+
+
 def _read(
     path: Path,
     schema: Any,
@@ -85,7 +98,7 @@ def roles_of(path: Path, names: list[str], wanted: Wanted, first_type: str) -> R
     first = names[0]
     others = set(names) - {first, *wanted.labels}
     unnamed = others and (first in UNNAMED or "string" in first_type)
-    named = (unnamed or not wanted.features) and first not in (*wanted.labels, *wanted.exclude)
+    named = unnamed and wanted.features and first not in (*wanted.labels, *wanted.exclude)
     rows = first if named else None
     rest = [name for name in names if name not in (*wanted.labels, rows)]
     return Roles(list(compress(rest, wanted.mask(rest))), rows)
@@ -102,6 +115,8 @@ def from_columns(
 ) -> Table:
     """A table from Arrow columns, of which `columns` gets some."""
     features, rows = roles
+    left_out = [name for name in features if wanted.numbers_only and not _numeric(schema, name)]
+    features = [name for name in features if name not in left_out] if left_out else features
     kind = common_type(schema.field(name).type for name in features)
     X = np.empty((n_rows, len(features)), dtype=kind, order="F")
     for start in range(0, len(features), BATCH):
@@ -116,12 +131,18 @@ def from_columns(
 
     y = None if wanted.target is None else values_of(one(wanted.target), wanted.target, path)
     groups = None if wanted.groups is None else values_of(one(wanted.groups), wanted.groups, path)
-    row_names = None
-    if rows is not None and wanted.features:
-        row_names = names_of_rows(one(rows), rows, path)
-    elif rows is not None:  # perhaps; whoever asked will see whether they match others
-        row_names = np.array([str(name) for name in one(rows).to_pylist()], dtype=object)
-    return Table(X, y, np.array(features, dtype=str), row_names, wanted.target, groups)
+    row_names = None if rows is None else names_of_rows(one(rows), rows, path)
+    return Table(
+        X, y, np.array(features, dtype=object), row_names, wanted.target, groups,
+        left_out=tuple(left_out),
+    )  # fmt: skip
+
+
+NUMERIC = ("int", "uint", "float", "double", "half", "null", "bool", "decimal")
+
+
+def _numeric(schema: Any, name: str) -> bool:
+    return str(schema.field(name).type).startswith(NUMERIC)
 
 
 def common_type(types: Iterator[Any]) -> Any:
@@ -135,7 +156,7 @@ def numbers_of(column: Any, name: str, path: Path) -> Array:
         column = column.cast("int8")
     elif kind.startswith("decimal"):
         column = column.cast("float64")
-    elif not kind.startswith(("int", "uint", "float", "double", "half", "null")):
+    elif not kind.startswith(NUMERIC):
         raise FileProblem(
             f"{path}: column {name!r} holds {_offending(column)}; encode it as numbers, exclude "
             "it, or make it the target."

@@ -1,5 +1,6 @@
 """One door to files of every kind: `read_table` and `write_table`."""
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +12,8 @@ from mmfs.io import arrays, arrow, hdf, mtx, text
 from mmfs.io.outputs import Outputs
 from mmfs.io.streams import FileProblem, Progress, open_stream, split_compression
 from mmfs.io.svmlight import read_svmlight, write_svmlight
-from mmfs.io.table import NoSuchName, Table, Wanted, distinct
+from mmfs.io.table import NoSuchName, Table, Wanted, distinct, position
+from mmfs.warn import warn_caller
 
 Array = np.ndarray
 Reader = Callable[[Path, Wanted, Progress | None], Table]
@@ -25,7 +27,7 @@ class Format(NamedTuple):
     compressed: bool = False  # may be
     labelled: bool = True  # holds the target
     named: bool = True  # features, rows and target have names in it
-    reads_some: bool = False  # only the columns that are wanted
+    columns: Callable[[Path], dict[str, list]] | None = None  # reads single ones
 
 
 def _read_svm(path: Path, wanted: Wanted, progress: Progress | None) -> Table:
@@ -39,17 +41,20 @@ def _write_separated(separator: str) -> Writer:
 
 FORMATS = {
     "csv": Format(
-        (".csv",), text.read_text, _write_separated(","), compressed=True, reads_some=True
+        (".csv",), text.read_text, _write_separated(","), compressed=True,
+        columns=text.text_columns,
     ),
     "tsv": Format(
         (".tsv", ".tab", ".txt"), text.read_text, _write_separated("\t"), compressed=True,
-        reads_some=True,
+        columns=text.text_columns,
     ),
     "parquet": Format(
-        (".parquet", ".pq"), arrow.read_parquet, arrow.write_parquet, reads_some=True
+        (".parquet", ".pq"), arrow.read_parquet, arrow.write_parquet,
+        columns=arrow.parquet_columns,
     ),
     "arrow": Format(
-        (".arrow", ".feather", ".ipc"), arrow.read_arrow, arrow.write_arrow, reads_some=True
+        (".arrow", ".feather", ".ipc"), arrow.read_arrow, arrow.write_arrow,
+        columns=arrow.arrow_columns,
     ),
     "svmlight": Format(
         (".svm", ".svmlight", ".libsvm"), _read_svm, write_svmlight, compressed=True, named=False
@@ -73,9 +78,12 @@ def format_of(path: Path, name: str | None = None) -> Format:
         found = FORMATS[name]
     else:
         known = [one for one in FORMATS.values() if extension in one.extensions]
+        if extension in (".xlsx", ".xls", ".ods"):
+            raise FileProblem(f"{path} is a spreadsheet; save it as CSV.")
         if not known:
             raise FileProblem(
-                f"the name of {path} does not tell its format; formats are {', '.join(FORMATS)}."
+                f"the name of {path} does not tell its format; say it (--format, or --to for what "
+                f"is written): {', '.join(FORMATS)}."
             )
         found = known[0]
     if compression and not found.compressed:
@@ -91,6 +99,7 @@ def read_table(
     names: Any = None,
     include: Sequence[str] = (),
     exclude: Sequence[str] = (),
+    numbers_only: bool = False,
     transpose: bool = False,
     format: str | None = None,
     progress: Progress | None = None,
@@ -114,6 +123,8 @@ def read_table(
     include, exclude : sequence of str, default=()
         Names or patterns (`gene_*`) of features to read, or not to. All others are not even read
         where the format allows.
+    numbers_only : bool, default=False
+        Whether to leave out columns of a table that do not hold numbers, instead of refusing it.
     transpose : bool, default=False
         Whether rows are features and columns instances.
     format : str or None, default=None
@@ -136,15 +147,23 @@ def read_table(
         groups=groups if _is_inside(groups, path, kind, read) else None,
         include=tuple(include),
         exclude=tuple(exclude),
+        numbers_only=numbers_only,
     )
-    filtered = kind.reads_some and names is None and not turn
-    table = read(path, wanted if filtered else wanted.unfiltered(), progress)
+    filtered = kind.columns is not None and names is None and not turn
+    try:
+        table = read(path, wanted if filtered else wanted.unfiltered(), progress)
+    except NoSuchName as problem:
+        files = [file_and_part(name)[0] for name in wanted.labels]
+        missing = [file for file in files if file.suffix[1:].isalpha() and not _is_file(file)]
+        if not missing:
+            raise
+        raise FileProblem(f"there is no file {missing[0]}, and {problem}") from None
     if 0 in table.X.shape:
         raise FileProblem(f"{path} has {table.X.shape[0]} rows and {table.X.shape[1]} columns.")
     if turn:
         table = _transposed(table)
     if names is not None:
-        given = _vector(names, table.X.shape[1], None, "columns").astype(str)
+        given = _vector(names, table, "columns", default="feature_names").astype(str)
         table = replace(table, feature_names=given)
     if table.feature_names is not None:
         unique = np.array(distinct(table.feature_names.tolist()), dtype=object)
@@ -152,12 +171,11 @@ def read_table(
     if not filtered and (include or exclude):
         keep = wanted.mask([table.name(j) for j in range(table.X.shape[1])])
         table = table.take(np.flatnonzero(keep))
-    n_rows = table.X.shape[0]
     if target is not None and wanted.target is None:
-        y = text.as_numbers(_vector(target, n_rows, table.row_names, "rows"))
+        y = text.as_numbers(_vector(target, table, "rows"))
         table = replace(table, y=y, target_name=_name_of(target))
     if groups is not None and wanted.groups is None:
-        table = replace(table, groups=_vector(groups, n_rows, table.row_names, "rows"))
+        table = replace(table, groups=_vector(groups, table, "rows"))
     return table
 
 
@@ -197,7 +215,7 @@ def _is_inside(labels: str | None, path: Path, kind: Format, read: Reader) -> bo
     """Whether target or groups are in the file with the data, rather than in another."""
     if labels is None or not kind.named:
         return False
-    if not _is_file(_split(labels)[0]):
+    if not _is_file(file_and_part(labels)[0]):
         return True
     try:  # a column that is there comes before a file of the same name
         read(path, Wanted(target=labels, features=False), None)
@@ -213,7 +231,7 @@ def _is_file(path: Path) -> bool:
         return False
 
 
-def _split(where: Any) -> tuple[Path, str | None]:
+def file_and_part(where: Any) -> tuple[Path, str | None]:
     """A file, and what of it is meant, if that is said after a colon."""
     path = Path(where)
     if _is_file(path) or ":" not in str(where):
@@ -223,29 +241,70 @@ def _split(where: Any) -> tuple[Path, str | None]:
 
 
 def _name_of(target: str) -> str:
-    path, part = _split(target)
+    path, part = file_and_part(target)
     return part or path.name.split(".")[0]
 
 
-def _vector(where: Any, n: int, ids: Array | None, what: str) -> Array:
-    """Values for the rows or columns from a file; those of plain text are text."""
-    path, part = _split(where)
+def _vector(where: Any, table: Table, what: str, default: str = "y") -> Array:
+    """Values for the rows or columns of a table from another file; plain text stays text."""
+    path, part = file_and_part(where)
+    n = table.X.shape[0 if what == "rows" else 1]
     extension, _ = split_compression(path)
     lines = (*FORMATS["csv"].extensions, *FORMATS["tsv"].extensions, "")
     if extension == ".npy":
-        values, rows = arrays.read_array(path), None
+        values = arrays.read_array(path)
     elif part is None and extension in lines:
-        values, rows = _lines(path, n), None
+        values = _lines(path, n)
+    elif (columns := format_of(path).columns) is not None:
+        values = _column(columns(path), part, table if what == "rows" else None, path)
     else:
-        table = format_of(path).read(path, Wanted(target=part, features=False), None)
-        if table.y is None:
-            raise FileProblem(f"{path} has several columns; say which, as in {path}:NAME.")
-        values, rows = table.y, table.row_names
-    if ids is not None and rows is not None:
-        values = _matched(values, rows.tolist(), ids.tolist(), path)
+        found = format_of(path).read(path, Wanted(target=part or default, features=False), None)
+        assert found.y is not None
+        values = found.y
     if len(values) != n:
         raise FileProblem(f"{path} has {len(values):,} values for {n:,} {what}.")
     return values
+
+
+def _column(columns: dict[str, list], part: str | None, table: Table | None, path: Path) -> Array:
+    """One of the columns, in the order of the rows of a table, if another names these."""
+    if part is None:
+        raise FileProblem(f"{path} has several columns; say which, as in {path}:NAME.")
+    position(part, list(columns), f"column in {path} called")
+    values = columns.pop(part)
+    if table is not None and table.row_names is not None:
+        order = _order(columns, table.row_names.tolist(), table.feature_names, path)
+        values = values if order is None else [values[i] for i in order]
+    return np.array(values, dtype=object if None in values else None)
+
+
+def _order(
+    columns: dict[str, list], ids: list[str], across: Array | None, path: Path
+) -> list[int] | None:
+    """Where the rows called so are in a file, by the column that has most of these names."""
+    if not columns:
+        return None
+    texts = {name: [str(value) for value in values] for name, values in columns.items()}
+    best = max(texts, key=lambda name: len(set(ids) & set(texts[name])))
+    where = {text: i for i, text in enumerate(texts[best])}
+    missing = [name for name in ids if name not in where]
+    if 2 * len(missing) > len(ids):
+        if across is not None and any(len(set(across) & set(some)) > 1 for some in texts.values()):
+            raise FileProblem(
+                f"{path} names the columns of the data, not the rows; transpose the data "
+                "(--transpose)."
+            )
+        warn_caller(f"no column of {path} names the rows; they are taken in the order they are in.")
+        return None
+    if missing:
+        raise FileProblem(
+            f"{len(missing)} of {len(ids)} rows, such as {missing[0]!r}, are not in column "
+            f"{best!r} of {path}; add them there, or take them out of the data."
+        )
+    twice = [name for name, n in Counter(texts[best]).items() if n > 1 and name in set(ids)]
+    if twice:
+        raise FileProblem(f"{twice[0]!r} occurs more than once in column {best!r} of {path}.")
+    return [where[name] for name in ids]
 
 
 def _lines(path: Path, n: int) -> Array:
@@ -259,14 +318,3 @@ def _lines(path: Path, n: int) -> Array:
         raise FileProblem(f"{path} has several columns; say which, as in {path}:NAME.")
     heading = len(lines) == n + 1 and lines[0] not in lines[1:]
     return np.array(lines[1:] if heading else lines, dtype=object)
-
-
-def _matched(values: Array, rows: list[str], ids: list[str], path: Path) -> Array:
-    """Values in the order of `ids`, if what may be the names of their rows are such names."""
-    where = {row: i for i, row in enumerate(rows)}
-    missing = [name for name in ids if name not in where]
-    if len(missing) == len(ids) or len(where) < len(rows):
-        return values  # something else
-    if missing:
-        raise FileProblem(f"{path} has no row {missing[0]!r}; rows are matched by name.")
-    return values[[where[name] for name in ids]]

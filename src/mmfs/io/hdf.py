@@ -66,7 +66,8 @@ def read_h5ad(path: Path, wanted: Wanted, progress: Progress | None) -> Table:
         y, groups = labels(wanted.target), labels(wanted.groups)
         X = matrix(_loaded(file["X"], progress), path) if wanted.features else None
     names, rows = (np.asarray(frame.index, dtype=str) for frame in (var, obs))
-    return Table(X, y, names, rows, wanted.target, groups)
+    others = tuple(str(name) for name in obs.columns if name not in wanted.labels)
+    return Table(X, y, names, rows, wanted.target, groups, left_out=others)
 
 
 def write_hdf(table: Table, path: Path, compression: str) -> None:
@@ -81,6 +82,8 @@ def write_hdf(table: Table, path: Path, compression: str) -> None:
             for name in ("data", "indices", "indptr"):
                 group[name] = getattr(table.X, name)
         parts = {"y": table.y, "feature_names": table.feature_names, "row_names": table.row_names}
+        if table.target_name is not None:
+            file["target_name"] = table.target_name
         for name, part in parts.items():
             part = plain(part)
             if part is not None:

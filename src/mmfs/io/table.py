@@ -34,6 +34,9 @@ class Table:
         Group of each row, for cross-validation (in svmlight files the qid).
     numbered_from : int
         Number of the first column, where columns have numbers for names.
+    left_out : tuple of str
+        Columns of the file that are neither: text where only numbers were wanted, or other
+        columns of obs.
     """
 
     X: Any
@@ -43,6 +46,7 @@ class Table:
     target_name: str | None = None
     groups: Array | None = None
     numbered_from: int = 0
+    left_out: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         # As objects: an array of text is as wide as its longest name.
@@ -96,6 +100,7 @@ class Wanted(NamedTuple):
     include: Sequence[str] = ()
     exclude: Sequence[str] = ()
     features: bool = True  # or only target and groups
+    numbers_only: bool = False  # leave out what does not hold numbers
 
     def unfiltered(self) -> "Wanted":
         return self._replace(include=(), exclude=())

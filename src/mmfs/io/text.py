@@ -66,6 +66,12 @@ def read_transposed(path: Path, wanted: Wanted, progress: Progress | None) -> Ta
     return Table(X, y, features[keep], np.array(names[1:]), wanted.target, groups)
 
 
+def text_columns(path: Path) -> dict[str, list]:
+    """All of a CSV file, as text."""
+    header = _header(path)
+    return _parsed(path, header, header.names, None, as_text=True).to_pydict()
+
+
 def write_text(table: Table, path: Path, separator: str, compression: str) -> None:
     arrow_csv = needed("pyarrow.csv", "data")
     options = arrow_csv.WriteOptions(delimiter=separator)

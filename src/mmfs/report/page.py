@@ -15,6 +15,7 @@ from mmfs.plots import (
     SelectionDisplay,
     SimilarityDisplay,
     margin_line,
+    readable,
 )
 from mmfs.report.record import as_json, shown
 from mmfs.report.svg import Plot, heat_map, plot_axes
@@ -94,18 +95,14 @@ def relevance_figure(display: SelectionDisplay) -> Figure:
     for row in kept.itertuples():
         size = 4 + 5 * np.sqrt(row.alpha / largest)
         plot.point(row.relevance, row.redundancy, size, "kept", shown(f"{row.Index}: {row.why}"))
-    taken: list[tuple[float, float]] = []
-    for row in kept.itertuples():
-        place = float(x(row.relevance)), float(y(row.redundancy))
-        if len(taken) < LABELLED and all(
-            abs(place[1] - other[1]) > 13 or abs(place[0] - other[0]) > 110 for other in taken
-        ):
-            plot.note(row.relevance, row.redundancy, _shortened(str(row.Index)))
-            taken.append(place)
+    places = np.column_stack([x(kept["relevance"]), y(kept["redundancy"])])
+    for i in readable(places, LABELLED):
+        row = kept.iloc[i]
+        plot.note(row["relevance"], row["redundancy"], _shortened(str(row.name)))
     words = (
-        "Each point is a feature. Those selected (size: weight) lie on the margin, where what a "
-        "feature tells beyond the others just pays for it; dropped ones are above it: too "
-        "redundant for their relevance."
+        "Each point is a feature: what it tells of the target, and how much of that the other "
+        "features with a weight tell already. Selected ones (size: weight) are below the margin, "
+        "dropped ones above it: too redundant for their relevance."
     )
     return "Relevance against redundancy", words, plot.svg()
 

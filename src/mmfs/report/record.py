@@ -9,7 +9,16 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import scipy.sparse as sp
+
+from mmfs.explain import main_causes
 from mmfs.io import Table
+from mmfs.plots import ScoresDisplay
+from mmfs.relevance import encode_target
+
+HIGHER = "higher in "
+MOST_CLASSES = 8  # that are named
 
 LIBRARIES = ("mmfs", "numpy", "scipy", "scikit-learn", "numba")
 
@@ -41,27 +50,61 @@ def shown(name: Any) -> str:
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in str(name))
 
 
-def record_of(path: Path, sha256: str, table: Table, command: list[str]) -> dict[str, Any]:
-    """How and from what; the outcome is added by whoever has it."""
+def record_of(
+    inputs: dict[str, str], table: Table, task: str, command: list[str]
+) -> dict[str, Any]:
+    """How and from what; `inputs` has the checksum of each file, the data first."""
     n_rows, n_columns = table.X.shape
+    path = next(iter(inputs))
     return {
         "command": shlex.join(command),
         "versions": versions(),
         "data": {
-            "file": str(path),
-            "sha256": sha256,
-            "bytes": path.stat().st_size,
+            "file": path,
+            "sha256": inputs[path],
+            "bytes": Path(path).stat().st_size,
             "instances": n_rows,
             "features": n_columns,
             "target": table.target_name,
+            "target_holds": target_in_words(table.y, task),
         },
+        "other_files": {file: sha256 for file, sha256 in inputs.items() if file != path},
     }
 
 
-def selection_record(selector: Any, frame: Any) -> dict[str, Any]:
+def target_in_words(y: Any, task: str) -> str:
+    """Classes with their numbers of instances, or the range of quantities."""
+    if not encode_target(y, task).of_classes:
+        if y.ndim > 1:
+            return f"{y.shape[1]} quantities"
+        return f"quantities from {y.min():g} to {y.max():g}"
+    classes, counts = np.unique(y, return_counts=True)
+    pairs = [f"{name} {n:,}" for name, n in zip(classes, counts, strict=True)]
+    more = f" and {len(pairs) - MOST_CLASSES} more" if len(pairs) > MOST_CLASSES else ""
+    return f"{len(classes)} classes: {', '.join(pairs[:MOST_CLASSES])}{more}"
+
+
+def directions(X: Any, y: Any, task: str) -> list[str]:
+    """For each column of a few: the class in which it is highest, or whether it rises with y."""
+    X = X.toarray() if sp.issparse(X) else np.asarray(X)
+    target = encode_target(y, task)
+    if target.several:
+        return [""] * X.shape[1]
+    if not target.of_classes:
+        rising = (X - X.mean(axis=0)).T @ target.Y[:, 0] > 0
+        return ["rises with it" if up else "falls with it" for up in rising]
+    classes = np.unique(y)
+    means = np.array([X[target.labels == i].mean(axis=0) for i in range(len(classes))])
+    return [f"{HIGHER}{classes[i]}" for i in means.argmax(axis=0)]
+
+
+def selection_record(
+    selector: Any, frame: Any, table: Table, scores: ScoresDisplay | None
+) -> dict[str, Any]:
     """Parameters, certificate and features of a fitted MMFS, explained by a DataFrame."""
     kept = frame[frame["selected"]].sort_values("rank")
     redundant = made_redundant(frame)
+    highest = directions(table.X[:, selector.indices_], table.y, selector.task)
     return {
         "parameters": {
             name: value
@@ -76,6 +119,7 @@ def selection_record(selector: Any, frame: Any) -> dict[str, Any]:
             "constant_columns": selector.n_constant_,
             "duplicate_columns": selector.n_duplicate_,
         },
+        "scores": None if scores is None else scores_record(scores, table, selector.task),
         "selected": [
             {
                 "rank": int(row.rank),
@@ -84,21 +128,38 @@ def selection_record(selector: Any, frame: Any) -> dict[str, Any]:
                 "alpha": row.alpha,
                 "relevance": row.relevance,
                 "redundancy": row.redundancy,
+                "direction": direction,
                 "makes_redundant": redundant[str(row.Index)],
                 "why": row.why,
             }
-            for row, column in zip(kept.itertuples(), selector.indices_, strict=True)
+            for row, column, direction in zip(
+                kept.itertuples(), selector.indices_, highest, strict=True
+            )
         ],
     }
 
 
+def scores_record(scores: ScoresDisplay, table: Table, task: str) -> dict[str, Any]:
+    """Cross-validated scores against numbers of features."""
+    assert table.y is not None
+    most_common = np.unique(table.y.astype(str), return_counts=True)[1].max() / len(table.y)
+    return {
+        "score": scores.score_name,
+        "without_features": most_common if encode_target(table.y, task).of_classes else 0.0,
+        "chosen": scores.chosen,
+        "n_features": scores.n_features.tolist(),
+        "mean": scores.mean.tolist(),
+        "standard_error": scores.error.tolist(),
+    }
+
+
 def made_redundant(frame: Any) -> dict[str, list[str]]:
-    """For each selected feature, those of the redundant ones that are most like it."""
-    weights = frame["alpha"][frame["selected"]].to_dict()
-    found: dict[str, list[str]] = {str(name): [] for name in weights}
+    """For each selected feature, the explained ones that it is a main cause to drop."""
+    found: dict[str, list[str]] = {str(name): [] for name in frame.index[frame["selected"]]}
     dropped = frame[frame["why"].str.startswith(("redundant with", "the same as"))]
     for row in dropped.sort_values("relevance", ascending=False, kind="stable").itertuples():
-        alike = {name: row.causes[name] / weights[name] for name in row.causes if name in weights}
-        if alike:
-            found[str(max(alike, key=alike.__getitem__))].append(str(row.Index))
+        causes = main_causes(row.causes, row.redundancy)
+        for name, _ in causes[:1] if row.why.startswith("the same as") else causes:
+            if str(name) in found:
+                found[str(name)].append(str(row.Index))
     return found
