@@ -1,4 +1,5 @@
 import os
+import subprocess
 from pathlib import Path
 
 import numpy as np
@@ -35,3 +36,14 @@ def small():
     X[:, 11] = -X[:, 1]
     X[:, 12] = 7.0
     return X, (y + 0.3 * rng.standard_normal(120) > 0).astype(int)
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=200k", "tmpfs", str(folder)]
+    if subprocess.run(mount, capture_output=True).returncode:
+        pytest.skip("a small disk (tmpfs) cannot be mounted here")
+    yield folder
+    subprocess.run(["umount", str(folder)], check=True)

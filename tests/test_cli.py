@@ -278,6 +278,17 @@ def test_mistakes_get_one_sentence_and_leave_nothing(folder, words, sentence):
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
 
 
+@pytest.mark.parametrize("output", ["-o", "--report"])
+def test_full_disk_gets_one_sentence_and_nothing_is_left(folder, small_disk, output):
+    (small_disk / "filler").write_bytes(bytes(190_000))
+    name = "out.csv" if output == "-o" else "page.html"
+    result = run("select", "planted.csv", "-t", "group", "-k", "20", output, str(small_disk / name))
+    assert result.exit_code == 1 and result.stdout == ""
+    said = result.stderr.strip()
+    assert f"{name} cannot be written (No space left on device)." in said and "\n" not in said
+    assert [path.name for path in small_disk.iterdir()] == ["filler"]
+
+
 def test_wrong_usage_and_unexpected_errors_have_their_own_codes(folder, monkeypatch):
     assert run("select").exit_code == 2
     assert run("select", "planted.csv", "--frobnicate").exit_code == 2

@@ -87,17 +87,6 @@ def test_errors_of_other_files_are_not_blamed_on_the_outputs(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.fixture
-def small_disk(tmp_path):
-    folder = tmp_path / "disk"
-    folder.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=200k", "tmpfs", str(folder)]
-    if subprocess.run(mount, capture_output=True).returncode:
-        pytest.skip("a small disk (tmpfs) cannot be mounted here")
-    yield folder
-    subprocess.run(["umount", str(folder)], check=True)
-
-
 @pytest.mark.parametrize(
     "ending",
     ["csv", "csv.gz", "csv.zst", "parquet", "arrow", "svm", "npy", "npz", "mtx", "h5", "h5ad"],
