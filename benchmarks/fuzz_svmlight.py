@@ -1,7 +1,7 @@
 """Coverage-guided fuzzing of the svmlight reader against the slow one; needs atheris.
 
     pip install atheris
-    python -m tests.fuzz_svmlight -max_total_time=300
+    python -m benchmarks.fuzz_svmlight -max_total_time=300
 
 libFuzzer's options apply. It stops at the first file that the two read differently, or that only
 one of them refuses, and leaves that file behind.
