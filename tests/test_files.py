@@ -134,6 +134,16 @@ def test_genes_as_rows(tmp_path):
         read_table(path, target="class", transpose=True)
 
 
+def test_descriptions_beside_genes(tmp_path):
+    path = tmp_path / "genes.csv"
+    path.write_text("gene,about,s1,s2\nclass,,p,q\ng1,a kinase,1,2\ng2,unknown,3,5\n")
+    with pytest.raises(FileProblem, match=r"column 'about' does not hold numbers; take it out"):
+        read_table(path, target="class", transpose=True)
+    table = read_table(path, target="class", transpose=True, numbers_only=True)
+    assert table.X.tolist() == [[1, 3], [2, 5]] and table.y.tolist() == ["p", "q"]
+    assert table.row_names.tolist() == ["s1", "s2"] and table.left_out == ("about",)
+
+
 def test_transposed_matrices(tmp_path):
     table = example("csr")
     write_table(table, tmp_path / "a.npz")
@@ -219,6 +229,8 @@ def test_columns_to_include_and_exclude(tmp_path):
         assert read_table(file, target="y", include=["g*"], exclude=["g2"]).X.tolist() == [[1], [3]]
         with pytest.raises(FileProblem, match=r"no column is called 'agee'; did you mean 'age'"):
             read_table(file, target="y", exclude=["agee"])
+        with pytest.raises(FileProblem, match=r"'sex,age'; give each name by itself"):
+            read_table(file, target="y", exclude=["sex,age"])
         with pytest.raises(FileProblem, match="no column is left"):
             read_table(file, target="y", include=["g*"], exclude=["g*"])
         numbers = read_table(file, target="y", numbers_only=True)

@@ -115,6 +115,8 @@ def test_choosers_and_unfitted_selectors(small):
     assert SelectionDisplay.from_estimator(search, X, plot=False).frame["selected"].sum() == 3
     from sklearn.exceptions import NotFittedError
 
+    with pytest.raises(TypeError, match="shows the scores of an MMFSCV, got MMFS"):
+        ScoresDisplay.from_estimator(MMFS())
     with pytest.raises(NotFittedError):
         SelectionDisplay.from_estimator(MMFS(), X)
 

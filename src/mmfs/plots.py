@@ -229,6 +229,8 @@ class ScoresDisplay(Display):
     @classmethod
     def from_estimator(cls, search: MMFSCV, *, ax: Any = None, plot: bool = True) -> Self:
         """From a fitted `MMFSCV`: of each number of features the best gamma."""
+        if not isinstance(search, MMFSCV):
+            raise TypeError(f"ScoresDisplay shows the scores of an MMFSCV, got {search!r}.")
         check_is_fitted(search)
         results = search.cv_results_
         numbers = np.unique(results["n_features"])

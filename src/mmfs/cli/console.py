@@ -85,6 +85,13 @@ def wrote(*paths: Any) -> None:
             note(f"wrote {path}")
 
 
+def note_lost(path: Any, lost: list[str]) -> None:
+    """Say what a format could not hold."""
+    if lost:
+        words = lost[0] if len(lost) == 1 else f"{', '.join(lost[:-1])} or {lost[-1]}"
+        note(f"note: {path} does not hold {words}.")
+
+
 def note(text: str) -> None:
     """A remark that is not part of the result."""
     err.print(f"mmfs: {shown(text)}", soft_wrap=True)

@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 import typer
 
-from mmfs.cli.console import Reporter, note, out, table_of
+from mmfs.cli.console import Reporter, note, note_lost, out, table_of
 from mmfs.cli.options import OUTPUT, Force, Source, option
 from mmfs.io import Outputs, Table, format_of, stage_table
 
@@ -40,8 +40,7 @@ def convert(
         data = source.read(progress)
         lost = stage_table(data, output, outputs, to)
     progress.close()
-    if lost:
-        note(f"note: {output} does not hold {' and '.join(lost)}.")
+    note_lost(output, lost)
     n_rows, n_columns = data.X.shape
     note(f"wrote {output}: {n_rows:,} instances, {n_columns:,} features")
 

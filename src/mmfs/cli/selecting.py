@@ -18,7 +18,7 @@ from mmfs import (
     SelectionDisplay,
     SimilarityDisplay,
 )
-from mmfs.cli.console import Reporter, note, out, say, table_of, wrote
+from mmfs.cli.console import Reporter, note_lost, out, say, table_of, wrote
 from mmfs.cli.options import (
     OUTPUT,
     Count,
@@ -117,8 +117,7 @@ def select(
         if output is not None and beside is not None:
             lost = stage_table(data.take(np.sort(selector.indices_)), output, outputs)
             outputs.stage(beside).write_text(as_json(record) + "\n", encoding="utf-8")
-            if lost:
-                note(f"note: {output} does not hold {' and '.join(lost)}.")
+            note_lost(output, lost)
         if ranking is not None:
             write_ranking(record["selected"], outputs.stage(ranking))
         if report is not None:

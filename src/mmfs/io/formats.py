@@ -32,7 +32,7 @@ class Format(NamedTuple):
 
 def _read_svm(path: Path, wanted: Wanted, progress: Progress | None) -> Table:
     X, y, groups, first = read_svmlight(path, progress=progress)
-    return Table(X, y, groups=groups, numbered_from=first)
+    return Table(X, text.as_whole(y), groups=groups, numbered_from=first)
 
 
 def _write_separated(separator: str) -> Writer:

@@ -128,7 +128,8 @@ class Wanted(NamedTuple):
                 matches = re.compile(translate(pattern)).match
                 here = np.array([matches(name) is not None for name in names])
             if not here.any():
-                raise FileProblem(f"no column is called {pattern!r}{_nearest(pattern, names)}")
+                each = "; give each name by itself." if "," in pattern else _nearest(pattern, names)
+                raise FileProblem(f"no column is called {pattern!r}{each}")
             found |= here
         return found
 

@@ -57,13 +57,29 @@ def read_transposed(path: Path, wanted: Wanted, progress: Progress | None) -> Ta
         keep[at] = False
         return as_numbers(np.array([table.column(i)[at].as_py() for i in range(1, len(names))]))
 
-    y, groups = line(wanted.target), line(wanted.groups)
+    labels = line(wanted.target), line(wanted.groups)
     keep[keep] = wanted.mask(features[keep].tolist())
-    X = np.empty((len(names) - 1, keep.sum()))
     mask = pyarrow.array(keep)
+    instances: list[int] = []
+    left_out: list[str] = []
+    X = np.empty((len(names) - 1, keep.sum()))
     for i, name in enumerate(names[1:]):
-        X[i] = _floats(table.column(i + 1).filter(mask), features[keep], name, path)
-    return Table(X, y, features[keep], np.array(names[1:]), wanted.target, groups)
+        try:
+            X[len(instances)] = _floats(table.column(name).filter(mask), features[keep], name, path)
+            instances.append(i)
+        except NotNumbers:
+            if not wanted.numbers_only:
+                raise
+            left_out.append(name)
+    y, groups = (None if some is None else some[instances] for some in labels)
+    return Table(
+        X[: len(instances)], y, features[keep], np.array(names[1:])[instances], wanted.target,
+        groups, left_out=tuple(left_out),
+    )  # fmt: skip
+
+
+class NotNumbers(FileProblem):
+    """A column that describes rows rather than an instance."""
 
 
 def text_columns(path: Path) -> dict[str, list]:
@@ -136,13 +152,18 @@ def _floats(column: Any, features: Array, name: str, path: Path) -> Array:
         return compute.utf8_trim_whitespace(column).cast("float64").to_numpy()
     except needed("pyarrow", "data").ArrowInvalid:
         pass
-    for feature, value in zip(features.tolist(), column.to_pylist(), strict=True):
-        if value is not None and not is_number(value):
-            raise FileProblem(
-                f"{path}: {value!r} in row {feature!r}, column {name!r} is not a number; encode "
-                "it as one, or exclude that row."
-            )
-    raise FileProblem(f"{path}: column {name!r} does not hold numbers.")
+    values = column.to_pylist()
+    wrong = [i for i, value in enumerate(values) if value is not None and not is_number(value)]
+    if not wrong or 2 * len(wrong) > len(values):
+        raise NotNumbers(
+            f"{path}: column {name!r} does not hold numbers; take it out, or leave out all such "
+            "columns (--numbers-only)."
+        )
+    value, feature = values[wrong[0]], str(features[wrong[0]])
+    raise FileProblem(
+        f"{path}: {value!r} in row {feature!r}, column {name!r} is not a number; encode it as one, "
+        "or exclude that row."
+    )
 
 
 def as_numbers(y: Array) -> Array:
@@ -150,6 +171,10 @@ def as_numbers(y: Array) -> Array:
     texts = [str(value) for value in y.tolist()]
     if not all(is_number(text) and not re.match(r"[+-]?0[0-9]", text) for text in texts):
         return y
-    values = y.astype(float)
+    return as_whole(y.astype(float))
+
+
+def as_whole(values: Array) -> Array:
+    """Whole numbers as such, if all are."""
     whole = np.isfinite(values).all() and (values == np.rint(values)).all()
     return values.astype(int) if whole and np.abs(values).max() < 2**53 else values
