@@ -142,6 +142,9 @@ def test_descriptions_beside_genes(tmp_path):
     table = read_table(path, target="class", transpose=True, numbers_only=True)
     assert table.X.tolist() == [[1, 3], [2, 5]] and table.y.tolist() == ["p", "q"]
     assert table.row_names.tolist() == ["s1", "s2"] and table.left_out == ("about",)
+    path.write_text("gene,about,s1,s2\nclass,,0,1\ng1,a kinase,1,2\ng2,unknown,3,5\n")
+    table = read_table(path, target="class", transpose=True, numbers_only=True)
+    assert table.y.tolist() == [0, 1]
 
 
 def test_transposed_matrices(tmp_path):

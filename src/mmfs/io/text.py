@@ -55,7 +55,7 @@ def read_transposed(path: Path, wanted: Wanted, progress: Progress | None) -> Ta
             return None
         at = position(name, features, f"row in {path} called")
         keep[at] = False
-        return as_numbers(np.array([table.column(i)[at].as_py() for i in range(1, len(names))]))
+        return np.array([table.column(i)[at].as_py() for i in range(1, len(names))], dtype=object)
 
     labels = line(wanted.target), line(wanted.groups)
     keep[keep] = wanted.mask(features[keep].tolist())
@@ -71,7 +71,7 @@ def read_transposed(path: Path, wanted: Wanted, progress: Progress | None) -> Ta
             if not wanted.numbers_only:
                 raise
             left_out.append(name)
-    y, groups = (None if some is None else some[instances] for some in labels)
+    y, groups = (None if some is None else as_numbers(some[instances]) for some in labels)
     return Table(
         X[: len(instances)], y, features[keep], np.array(names[1:])[instances], wanted.target,
         groups, left_out=tuple(left_out),
