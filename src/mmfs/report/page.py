@@ -111,8 +111,8 @@ def similarity_figure(display: SimilarityDisplay) -> Figure:
     names = [shown(name) for name in display.names]
     drawing = heat_map(names, display.similarities, display.n_selected, "Similarity of features")
     words = (
-        f"The first {display.n_selected} are selected; those after the gap were dropped and are "
-        "most like one of them. Red: alike, blue: opposed, pale: unrelated."
+        f"Selected: {display.n_selected}; those after the gap were dropped and are most like one "
+        "of them. Red: alike, blue: opposed, pale: unrelated."
     )
     return "Similarity", words, drawing
 

@@ -10,6 +10,7 @@ Array = np.ndarray
 
 WIDTH, HEIGHT = 560, 380
 LEFT, RIGHT, TOP, BOTTOM = 58, 14, 12, 44
+LARGEST = 1.3  # times its own size, at which a drawing is shown
 
 
 def element(name: str, *inside: Any, **attributes: Any) -> Markup:
@@ -38,7 +39,9 @@ class Axis:
         low, high = (float(values.min()), float(values.max())) if len(values) else (0.0, 1.0)
         if log:
             low, high = np.log10(low), np.log10(high)
-        room = 0.04 * (high - low) or 0.5
+        room = 0.04 * (high - low)
+        if room <= 1e-9 * max(abs(low), abs(high)):  # all the same
+            room = 0.5 * max(abs(high), 1e-9)
         self.log, self._low, self._high = log, low - room, high + room
         if flip:
             self._low, self._high = self._high, self._low
@@ -115,8 +118,11 @@ class Plot:
 
 
 def drawing(width: float, height: float, title: str, parts: Sequence[Markup]) -> Markup:
-    box = f"0 0 {width:.0f} {height:.0f}"
-    return element("svg", *parts, viewBox=box, role="img", aria_label=title, class_="plot")
+    box, style = f"0 0 {width:.0f} {height:.0f}", f"max-width: {LARGEST * width:.0f}px"
+    kind = "plot" if width >= WIDTH / 2 else "plot small"
+    return element(
+        "svg", *parts, viewBox=box, role="img", aria_label=title, class_=kind, style=style
+    )
 
 
 def plot_axes(x: Any, y: Any, *, log_x: bool = False, flip_x: bool = False) -> tuple[Axis, Axis]:
