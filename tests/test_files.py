@@ -9,7 +9,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.datasets import dump_svmlight_file
 
-from mmfs.io import FORMATS, FileProblem, Table, read_table, write_table
+from mmfs.io import FORMATS, FileProblem, Table, read_table, text, write_table
 
 ENDINGS = [
     "csv", "csv.gz", "csv.xz", "csv.zst", "tsv", "tsv.gz", "parquet", "arrow", "svm", "svm.gz",
@@ -201,6 +201,30 @@ def test_target_in_another_file_is_matched_by_name(tmp_path):
     (tmp_path / "short.txt").write_text("1\n2\n")
     with pytest.raises(FileProblem, match=r"short.txt has 2 values for 3 rows"):
         read_table(data, target=str(tmp_path / "short.txt"))
+
+
+def test_data_are_parsed_once_also_with_the_target_in_another_file(tmp_path, monkeypatch):
+    genes, clinic = tmp_path / "genes.csv", tmp_path / "clinic.csv"
+    genes.write_text("gene,s1,s2\ng1,1,2\ng2,3,5\n")
+    clinic.write_text("sample,kind\ns2,q\ns1,p\n")
+    parsed, real = [], text._parsed
+
+    def counted(path, *rest, **more):
+        parsed.append(path)
+        return real(path, *rest, **more)
+
+    monkeypatch.setattr(text, "_parsed", counted)
+    table = read_table(genes, transpose=True, target=f"{clinic}:kind")
+    assert table.y.tolist() == ["p", "q"] and parsed == [genes, clinic]
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet", "arrow"])
+def test_of_a_wide_table_only_some_columns_are_read_for_the_target(two, ending):
+    wide, names = two.with_name(f"wide.{ending}"), np.array([f"g{j}" for j in range(400)])
+    write_table(Table(np.zeros((3, 400)), np.array(["p", "q", "p"]), names, target_name="y"), wide)
+    found = FORMATS[ending].columns(wide, "y")
+    assert list(found) == [*(f"g{j}" for j in range(100)), "y"]
+    assert read_table(two, target=f"{wide}:y").y.tolist() == ["p", "q", "p"]
 
 
 def test_names_for_columns_without(tmp_path):

@@ -1,6 +1,5 @@
 """mmfs compare: methods of selection on the user's own data."""
 
-import sys
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,16 +12,20 @@ from mmfs.cli.options import (
     OUTPUT,
     Force,
     How,
+    Json,
+    Page,
     Picture,
     Source,
     check_outputs,
     folds,
     option,
+    run_record,
+    save_page,
     save_picture,
 )
 from mmfs.comparing import METHODS
 from mmfs.io import Outputs, Table, stage_table
-from mmfs.report import as_json, checksum, comparison_page, record_of
+from mmfs.report import as_json, comparison_page
 
 Numbers = Annotated[
     str | None,
@@ -37,10 +40,6 @@ Methods = Annotated[
 Scores = Annotated[
     Path | None, option("-o", "--output", help="Write the scores as a table.", panel=OUTPUT)
 ]
-Page = Annotated[
-    Path | None, option("--report", help="Write a page with table and plot.", panel=OUTPUT)
-]
-Json = Annotated[bool, option("--json", help="Print scores and record as JSON.", panel=OUTPUT)]
 Folds = Annotated[
     int | None, option("--cv", help="Folds of cross-validation (default 5).", panel=METHOD)
 ]
@@ -91,16 +90,13 @@ def compare_methods(
             raise ValueError(f"no method could take part; {name}: {problem}")
         record: dict[str, Any] = {}
         if report is not None or as_record:
-            command = ["mmfs", *sys.argv[1:]]
-            inputs = {str(path): checksum(path) for path in source.files}
-            record = record_of(inputs, data, how.task, command)
+            record = run_record(source.checksums(), data, how)
         if output is not None:
             stage_table(_as_table(result), output, outputs)
         if plot is not None:
             save_picture(ComparisonDisplay(result).plot(), plot, outputs)
         if report is not None:
-            page = comparison_page(record, result)
-            outputs.stage(report).write_bytes(page.encode("utf-8", "backslashreplace"))
+            save_page(comparison_page(record, result), report, outputs)
     progress.close()
     if as_record:
         frame = result.to_frame().to_dict("records")

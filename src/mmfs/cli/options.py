@@ -1,6 +1,7 @@
 """Options that commands share, and how they become arguments of public functions."""
 
 import inspect
+import sys
 from collections.abc import Callable
 from dataclasses import MISSING, dataclass, fields
 from pathlib import Path
@@ -11,6 +12,7 @@ import typer
 from mmfs import MMFS
 from mmfs.cli.console import Reporter, one_sentence
 from mmfs.io import FileProblem, Outputs, Table, file_and_part, format_of, read_table
+from mmfs.report import checksum, record_of
 
 DATA, METHOD, OUTPUT = "Data", "Selection", "Output"
 PICTURES = (".svg", ".png", ".pdf")
@@ -70,6 +72,9 @@ class Source:
             file_and_part(where)[0] for where in (self.target, self.groups, self.names) if where
         )
         return list(dict.fromkeys([self.data, *(path for path in others if path.is_file())]))
+
+    def checksums(self) -> dict[str, str]:
+        return {str(path): checksum(path) for path in self.files}
 
     def read(self, report: Reporter) -> Table:
         return read_table(
@@ -172,6 +177,12 @@ Count = Annotated[
     option("-k", help="How many features: a number, or auto for as many as predict best by "
            "cross-validation. Without it: all that tell more than chance.", panel=METHOD),
 ]  # fmt: skip
+Page = Annotated[
+    Path | None, option("--report", help="Write a page with tables and plots.", panel=OUTPUT)
+]
+Json = Annotated[
+    bool, option("--json", help="Print a record of the run instead of tables.", panel=OUTPUT)
+]
 Picture = Annotated[
     Path | None,
     option("--plot", help="Write a plot (.svg, .png, .pdf).", panel=OUTPUT),
@@ -212,6 +223,14 @@ def check_outputs(
     if plot is not None and plot.suffix.lower() not in PICTURES:
         raise FileProblem(f"{plot} cannot be a plot; let its name end in {', '.join(PICTURES)}.")
     outputs.check(table, plot, page)
+
+
+def run_record(checksums: dict[str, str], data: Table, how: How) -> dict[str, Any]:
+    return record_of(checksums, data, how.task, ["mmfs", *sys.argv[1:]])
+
+
+def save_page(page: str, path: Path, outputs: Outputs) -> None:
+    outputs.stage(path).write_bytes(page.encode("utf-8", "backslashreplace"))
 
 
 def save_picture(display: Any, path: Path, outputs: Outputs) -> None:

@@ -1,7 +1,6 @@
 """mmfs select and mmfs explain: which features, and why."""
 
 import csv
-import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -24,18 +23,20 @@ from mmfs.cli.options import (
     Count,
     Force,
     How,
+    Json,
+    Page,
     Source,
     check_outputs,
     folds,
     number,
     option,
+    run_record,
+    save_page,
 )
 from mmfs.io import Outputs, Table, stage_table
 from mmfs.report import (
     HIGHER,
     as_json,
-    checksum,
-    record_of,
     selection_page,
     selection_record,
 )
@@ -53,12 +54,6 @@ Ranking = Annotated[
     option("--ranking", help="Write the ranked features, with weights and reasons, as CSV.",
            panel=OUTPUT),
 ]  # fmt: skip
-Page = Annotated[
-    Path | None, option("--report", help="Write a page with tables and plots.", panel=OUTPUT)
-]
-Json = Annotated[
-    bool, option("--json", help="Print a record of the run instead of tables.", panel=OUTPUT)
-]
 Folds = Annotated[
     int | None,
     option("--cv", help="Folds of cross-validation: scores for numbers of features up to -k "
@@ -105,14 +100,13 @@ def select(
         data = source.read_labelled(progress)
         X, start = data.data, time.perf_counter()
         with ThreadPoolExecutor(1) as pool:
-            checksums = pool.map(checksum, source.files)
+            checksums = pool.submit(source.checksums)
             selector, scores = _fitted(data, X, how, k == "auto", n_features, cv, rule, progress)
             selection = SelectionDisplay.from_estimator(
                 selector, X, n_dropped=EXPLAINED, names=data.name, plot=False
             )
             seconds = time.perf_counter() - start
-            inputs = dict(zip(map(str, source.files), checksums, strict=True))
-        record = record_of(inputs, data, how.task, ["mmfs", *sys.argv[1:]])
+            record = run_record(checksums.result(), data, how)
         record |= selection_record(selector, selection.frame, data, scores)
         if output is not None and beside is not None:
             lost = stage_table(data.take(np.sort(selector.indices_)), output, outputs)
@@ -121,8 +115,7 @@ def select(
         if ranking is not None:
             write_ranking(record["selected"], outputs.stage(ranking))
         if report is not None:
-            page = _page(record, selection, selector, data, X, scores)
-            outputs.stage(report).write_bytes(page.encode("utf-8", "backslashreplace"))
+            save_page(_page(record, selection, selector, data, X, scores), report, outputs)
     progress.close()
     if as_record:
         print(as_json(record))

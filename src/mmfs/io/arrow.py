@@ -17,6 +17,9 @@ Array = np.ndarray
 # Columns read at a time.
 BATCH = 500
 
+# Columns, at most, among which those that name the rows are looked for.
+LOOKED_AT = 100
+
 # Sparse values that are written out as dense ones, zeros included, at most.
 MOST_CELLS = 10**8
 
@@ -47,17 +50,25 @@ def read_arrow(path: Path, wanted: Wanted, progress: Progress | None) -> Table:
         return _read(path, table.schema, table.num_rows, table.select, wanted, progress)
 
 
-def parquet_columns(path: Path) -> dict[str, list]:
-    """All of a Parquet file, as values."""
+def parquet_columns(path: Path, name: str) -> dict[str, list]:
+    """A column of a Parquet file, and those that may name its rows."""
     with arrow_problems(path, "Parquet"):
-        return needed("pyarrow.parquet", "data").read_table(path).to_pydict()
+        file = needed("pyarrow.parquet", "data").ParquetFile(path, pre_buffer=False)
+        return file.read(columns=with_some(file.schema_arrow.names, name, path)).to_pydict()
 
 
-def arrow_columns(path: Path) -> dict[str, list]:
-    """All of an Arrow file, as values."""
+def arrow_columns(path: Path, name: str) -> dict[str, list]:
+    """A column of an Arrow file, and those that may name its rows."""
     pyarrow = needed("pyarrow", "data")
     with arrow_problems(path, "Arrow"):
-        return pyarrow.ipc.open_file(pyarrow.memory_map(str(path))).read_all().to_pydict()
+        table = pyarrow.ipc.open_file(pyarrow.memory_map(str(path))).read_all()
+        return table.select(with_some(table.column_names, name, path)).to_pydict()
+
+
+def with_some(names: list[str], name: str, path: Path) -> list[str]:
+    """One of the names, and the first few others."""
+    position(name, names, f"column in {path} called")
+    return list(dict.fromkeys([*names[:LOOKED_AT], name]))
 
 
 def _read(

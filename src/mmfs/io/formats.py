@@ -12,7 +12,7 @@ from mmfs.io import arrays, arrow, hdf, mtx, text
 from mmfs.io.outputs import Outputs
 from mmfs.io.streams import FileProblem, Progress, open_stream, split_compression
 from mmfs.io.svmlight import read_svmlight, write_svmlight
-from mmfs.io.table import NoSuchName, Table, Wanted, distinct, position
+from mmfs.io.table import NoSuchName, Table, Wanted, distinct
 from mmfs.warn import warn_caller
 
 Array = np.ndarray
@@ -27,7 +27,9 @@ class Format(NamedTuple):
     compressed: bool = False  # may be
     labelled: bool = True  # holds the target
     named: bool = True  # features, rows and target have names in it
-    columns: Callable[[Path], dict[str, list]] | None = None  # reads single ones
+    columns: Callable[[Path, str], dict[str, list]] | None = (
+        None  # one, and some that may name rows
+    )
 
 
 def _read_svm(path: Path, wanted: Wanted, progress: Progress | None) -> Table:
@@ -215,9 +217,12 @@ def _is_inside(labels: str | None, path: Path, kind: Format, read: Reader) -> bo
     """Whether target or groups are in the file with the data, rather than in another."""
     if labels is None or not kind.named:
         return False
-    if not _is_file(file_and_part(labels)[0]):
+    file, part = file_and_part(labels)
+    if not _is_file(file):
         return True
-    try:  # a column that is there comes before a file of the same name
+    if part is not None or file.suffix or len(file.parts) > 1:
+        return False
+    try:  # a plain name: a column that is there comes before a file called so
         read(path, Wanted(target=labels, features=False), None)
     except NoSuchName:
         return False
@@ -256,7 +261,9 @@ def _vector(where: Any, table: Table, what: str, default: str = "y") -> Array:
     elif part is None and extension in lines:
         values = _lines(path, n)
     elif (columns := format_of(path).columns) is not None:
-        values = _column(columns(path), part, table if what == "rows" else None, path)
+        if part is None:
+            raise FileProblem(f"{path} has several columns; say which, as in {path}:NAME.")
+        values = _column(columns(path, part), part, table if what == "rows" else None, path)
     else:
         found = format_of(path).read(path, Wanted(target=part or default, features=False), None)
         assert found.y is not None
@@ -266,11 +273,8 @@ def _vector(where: Any, table: Table, what: str, default: str = "y") -> Array:
     return values
 
 
-def _column(columns: dict[str, list], part: str | None, table: Table | None, path: Path) -> Array:
+def _column(columns: dict[str, list], part: str, table: Table | None, path: Path) -> Array:
     """One of the columns, in the order of the rows of a table, if another names these."""
-    if part is None:
-        raise FileProblem(f"{path} has several columns; say which, as in {path}:NAME.")
-    position(part, list(columns), f"column in {path} called")
     values = columns.pop(part)
     if table is not None and table.row_names is not None:
         order = _order(columns, table.row_names.tolist(), table.feature_names, path)

@@ -15,6 +15,7 @@ from mmfs.io.arrow import (
     from_columns,
     is_number,
     roles_of,
+    with_some,
 )
 from mmfs.io.outputs import open_output
 from mmfs.io.streams import FileProblem, Progress, file_problems, open_stream
@@ -82,10 +83,11 @@ class NotNumbers(FileProblem):
     """A column that describes rows rather than an instance."""
 
 
-def text_columns(path: Path) -> dict[str, list]:
-    """All of a CSV file, as text."""
+def text_columns(path: Path, name: str) -> dict[str, list]:
+    """A column of a CSV file, and those that may name its rows, as text."""
     header = _header(path)
-    return _parsed(path, header, header.names, None, as_text=True).to_pydict()
+    read = with_some(header.names, name, path)
+    return _parsed(path, header, read, None, as_text=True).to_pydict()
 
 
 def write_text(table: Table, path: Path, separator: str, compression: str) -> None:
