@@ -27,9 +27,8 @@ class Format(NamedTuple):
     compressed: bool = False  # may be
     labelled: bool = True  # holds the target
     named: bool = True  # features, rows and target have names in it
-    columns: Callable[[Path, str], dict[str, list]] | None = (
-        None  # one, and some that may name rows
-    )
+    # Reads single columns: the one called so, and some that may name the rows.
+    columns: Callable[[Path, str], dict[str, list]] | None = None
 
 
 def _read_svm(path: Path, wanted: Wanted, progress: Progress | None) -> Table:
