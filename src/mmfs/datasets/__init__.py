@@ -1,5 +1,26 @@
-"""Problems with a known answer."""
+"""Real data sets, and problems with a known answer."""
 
-from mmfs.datasets.generators import Planted, make_nonlinear, make_planted, make_wide_sparse
+from mmfs.datasets.catalogue import CATALOGUE
+from mmfs.datasets.generators import (
+    Planted,
+    Wide,
+    make_kddb_shaped,
+    make_nonlinear,
+    make_planted,
+    make_webspam_shaped,
+    make_wide_sparse,
+)
+from mmfs.datasets.loading import Dataset, load
 
-__all__ = ["Planted", "make_nonlinear", "make_planted", "make_wide_sparse"]
+__all__ = [
+    "CATALOGUE",
+    "Dataset",
+    "Planted",
+    "Wide",
+    "load",
+    "make_kddb_shaped",
+    "make_nonlinear",
+    "make_planted",
+    "make_webspam_shaped",
+    "make_wide_sparse",
+]

@@ -49,6 +49,19 @@ class Rows(NamedTuple):
     highest: int
     n_lines: int
 
+    def first(self, n: int) -> "Rows":
+        end = int(self.row_ends[n - 1])
+        columns = self.columns[:end]
+        return self._replace(
+            labels=self.labels[:n],
+            queries=self.queries[:n],
+            row_ends=self.row_ends[:n],
+            columns=columns,
+            values=self.values[:end],
+            lowest=int(columns.min(initial=2**31 - 1)),
+            highest=int(columns.max(initial=-1)),
+        )
+
 
 class Svmlight(NamedTuple):
     X: sp.csr_array | sp.csc_array
@@ -64,6 +77,7 @@ def read_svmlight(
     zero_based: bool | str = "auto",
     dtype: Any = np.float64,
     n_features: int | None = None,
+    n_rows: int | None = None,
     n_jobs: int | None = None,
     progress: Progress | None = None,
 ) -> Svmlight:
@@ -81,6 +95,8 @@ def read_svmlight(
         Of the values.
     n_features : int or None, default=None
         Number of columns, if there are more than the largest number used.
+    n_rows : int or None, default=None
+        How many rows to read; None: all.
     n_jobs : int or None, default=None
         Threads; None stands for all cores.
     progress : callable, default=None
@@ -114,13 +130,21 @@ def read_svmlight(
     path, dtype = Path(path), np.dtype(dtype)
     if dtype not in (np.float32, np.float64):
         raise ValueError(f"dtype must be float32 or float64, got {dtype}.")
+    if n_rows is not None and n_rows < 1:
+        raise ValueError(f"n_rows must be at least 1, got {n_rows!r}.")
     n_jobs = effective_n_jobs(-1 if n_jobs is None else n_jobs)
     first_column = 1 if zero_based is False else 0
 
     def rows(name: str) -> Iterator[tuple[Rows, float]]:
         told = progress and (lambda _, done, size: progress(name, done, size))
+        left = float("inf") if n_rows is None else n_rows
         with open_stream(path, told) as stream:
-            yield from _parsed(stream, path, first_column, n_jobs)
+            for some, share in _parsed(stream, path, first_column, n_jobs):
+                left -= len(some.labels)
+                if left <= 0:
+                    yield some.first(len(some.labels) + int(left)), 1.0
+                    return
+                yield some, share
 
     labels, queries, lengths = Growing(np.float64), Growing(np.int64), Growing(np.int64)
     columns, values, counts = Growing(np.int32), Growing(dtype), Counts()
