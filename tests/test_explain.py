@@ -67,7 +67,7 @@ def test_words(planted):
     assert why["noisy copy of 3"].startswith("redundant with signal 3 (0.2")
     assert why["signal 1"] == "the same as copy of 1"
     assert why["constant"] == "constant"
-    expected = "has a weight, but those selected have larger ones; most like signal 2"
+    expected = "has a weight, but ranks below those selected; most like signal 2"
     assert why["mirror of 2"] == expected
     lowest = X.columns[np.argmin(np.where(selector.relevance_ > 0, selector.relevance_, 1))]
     assert why[lowest].startswith("too little relevance: 0.00, where 0.06 is needed")

@@ -219,7 +219,7 @@ def test_exactly_k_and_the_same_again_under_every_combination(small, kernel, rel
         ({"gammas": "many"}, r"gammas must be .* got 'many'"),
         ({"Cs": [np.inf]}, r"Cs must be .* got \[inf\]"),
         ({"formulation": "constrained"}, r"has no path, since it has no gamma; vary theta"),
-        ({"rank": "speed"}, r"rank must be one of 'alpha', 'path', got 'speed'\."),
+        ({"rank": "speed"}, r"rank must be one of 'auto', .*'path', got 'speed'\."),
         ({"gama": 1}, r"mmfs_path and MMFS have no parameter 'gama'\."),
     ],
 )

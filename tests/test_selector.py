@@ -162,7 +162,7 @@ def test_multi_class_finds_what_tells_each_class():
 def test_precomputed_similarities(small):
     X, y = small
     X = np.delete(X, [10, 11, 12], axis=1)
-    data = MMFS(5, kernel="poly2", tol=1e-8).fit(X, y)
+    data = MMFS(5, kernel="poly2", rank="alpha", tol=1e-8).fit(X, y)
     Q, r = np.corrcoef(X.T) ** 2, data.relevance_
     given_q = MMFS(5, kernel="precomputed", relevance=r, tol=1e-8).fit(Q)
     assert given_q.indices_.tolist() == data.indices_.tolist()

@@ -106,7 +106,7 @@ def _sentence(row: dict, twin: list, tau: float, b: float) -> str:
         return "selected to make up the number asked for"
     if row["alpha"] > 0:
         most = f"; most like {causes[0][0]}" if causes else ""
-        return f"has a weight, but those selected have larger ones{most}"
+        return f"has a weight, but ranks below those selected{most}"
     if twin:
         return f"the same as {twin[0]}"
     if tau * row["relevance"] > b and causes:

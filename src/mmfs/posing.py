@@ -16,9 +16,13 @@ from mmfs.validation import check_similarities, is_name, number_to_select, read_
 
 Array = np.ndarray
 
-# gamma="auto" leaves the weights room to tell features apart: support for 1.5 K, then the best K.
+# gamma="auto" leaves room to tell features apart: support for 1.5 K, of which the best K are taken.
 # Beyond LARGEST support features the gradient alone ranks the rest.
 HEAD_ROOM, LARGEST = 1.5, 2_000
+
+# Elimination starts from more: all with half the relevance left that chance gives to one, up to so
+# many candidates. Found by `benchmarks.accuracy`, as was the head room.
+OF_CHANCE, CANDIDATES = 0.5, 300
 
 
 @dataclass(frozen=True)
@@ -51,17 +55,29 @@ class Posed:
     def number(self, asked: int | float | None) -> int | None:
         return number_to_select(asked, len(self.usable), int(self.usable.sum()))
 
-    def aim(self, gamma: Any, k: int | None) -> Aim:
+    def eliminates(self, rank: str, gamma: Any, k: int | None) -> bool:
+        """Whether k features are chosen by elimination; "auto" does so if gamma is found too."""
+        if rank != "auto":
+            return rank == "elimination"
+        few = k is not None and HEAD_ROOM * k <= CANDIDATES
+        return few and isinstance(gamma, str) and self.columns is not None
+
+    def aim(self, gamma: Any, k: int | None, rank: str = "alpha") -> Aim:
         """What "auto", or a gamma, asks of the solver for k features (None: as many as matter)."""
         if not isinstance(gamma, str):
             return AtGamma(float(gamma))
-        if k is not None:
-            return self.support(min(int(np.ceil(HEAD_ROOM * k)), LARGEST))
-        return below_level(self.tau * self.chance())
+        if k is None:
+            return below_level(self.tau * self.chance())
+        n = min(int(np.ceil(HEAD_ROOM * k)), LARGEST)
+        if self.eliminates(rank, gamma, k):
+            return self.support(n, OF_CHANCE * self.tau * self.chance(), CANDIDATES)
+        return self.support(n)
 
-    def support(self, n: int) -> Aim:
-        """The largest gamma with n support features, or as many as there are."""
-        return enough_support(min(n, int(self.eligible.sum())), float(self.problem.r.max()))
+    def support(self, n: int, level: float = np.inf, most: int = 0) -> Aim:
+        """The largest gamma with n support features (more: `enough_support`), if there are."""
+        n_eligible = int(self.eligible.sum())
+        r_max = float(self.problem.r.max())
+        return enough_support(min(n, n_eligible), r_max, level, min(most, n_eligible))
 
     def unit_sum(self) -> Aim:
         """The constrained form."""

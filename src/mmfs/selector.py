@@ -16,6 +16,7 @@ from mmfs.solvers import (
     SOLVERS,
     Solution,
     in_order,
+    order_of_elimination,
     order_of_entry,
     solve,
     solve_path,
@@ -60,9 +61,11 @@ class MMFS(Selector):
         features (alpha > 0). A number is met exactly whenever that many columns are not constant.
     gamma : float or "auto", default="auto"
         Strength of the pressure towards few features. "auto" takes, for K features, the largest
-        gamma with at least 1.5 K (at most 2,000) support features, or as many as there are; for
-        None, the largest at which no feature is left out that has more relevance left than one
-        in N random columns would have. (In the paper's scale, gamma times M.)
+        gamma with at least 1.5 K (at most 2,000) support features, or as many as there are (for
+        elimination also, up to 300 of them, all with more relevance left than half of what one in
+        N random columns would have); for None, the largest at which no feature is left out that
+        has more relevance left than one in N random columns would have. (In the paper's scale,
+        gamma times M.)
     C : float, default=1.0
         Largest weight of a feature; `inf` is the hard margin.
     theta : float, default=0.5
@@ -86,10 +89,12 @@ class MMFS(Selector):
         "constrained" replaces the term in gamma by the constraint sum(alpha) = 1.
     center : bool, default=True
         Whether columns are centred. Sparse columns are centred without being made dense.
-    rank : {"alpha", "path"}, default="alpha"
-        Order among the support features: by weight, or as they enter the support while gamma
-        falls to its value (50 steps; those that enter in one step by weight), which takes a few
-        times as long.
+    rank : {"auto", "elimination", "alpha", "path"}, default="auto"
+        Order among the support features. "alpha": by weight. "elimination": the lightest tenth
+        is given up, the others are weighed again, and so on; those given up last come first.
+        "path": as they enter the support while gamma falls to its value (50 steps; those that
+        enter in one step by weight), which takes a few times as long. "auto" is "elimination" if
+        up to 200 features are asked for and gamma is "auto", else "alpha".
     solver : {"working_set", "dcd", "qp"}, default="working_set"
         All reach the same optimum: a few passes over the data; the paper's coordinate descent
         over all columns; a general QP library (small data; needs `mmfs[qp]`).
@@ -113,7 +118,7 @@ class MMFS(Selector):
     Attributes
     ----------
     indices_ : ndarray
-        Selected columns in rank order: alpha descending (or order of entry), then gradient
+        Selected columns in rank order: as `rank` says, or alpha descending, then gradient
         ascending, then index.
     alpha_, support_ : ndarray of shape (n_features_in_,)
         Weight of each column; mask of the selected ones.
@@ -161,7 +166,7 @@ class MMFS(Selector):
             lambda v: KERNEL.holds(v) or isinstance(v, hsic), f"{KERNEL.wanted}, or an hsic(...)"
         ),
         "relevance": RELEVANCE,
-        "rank": one_of("alpha", "path"),
+        "rank": one_of("auto", "elimination", "alpha", "path"),
         "center": FLAG,
         "formulation": one_of("squared_bias", "constrained"),
         "solver": one_of(*SOLVERS),
@@ -184,7 +189,7 @@ class MMFS(Selector):
         relevance: Any = "correlation",
         formulation: str = "squared_bias",
         center: bool = True,
-        rank: str = "alpha",
+        rank: str = "auto",
         solver: str = "working_set",
         task: str = "auto",
         tol: float = 1e-4,
@@ -219,12 +224,14 @@ class MMFS(Selector):
         """Solve the problem, rank the columns, remember what is to be known."""
         k = posed.number(self.n_features_to_select)
         options = self._solver_options(rng)
-        aim = posed.unit_sum() if self._constrained() else posed.aim(self.gamma, k)
+        aim = posed.unit_sum() if self._constrained() else posed.aim(self.gamma, k, self.rank)
         solution = solve(posed.problem, aim, solver=self.solver, **options)
-        entry = None
+        order = None
         if self.rank == "path":
-            entry, _ = order_of_entry(solve_path(posed.problem, solution, **options))
-        self.indices_ = solution.ranked(k, posed.repeated, entry)
+            order, _ = order_of_entry(solve_path(posed.problem, solution, **options))
+        elif not self._constrained() and posed.eliminates(self.rank, self.gamma, k):
+            order = order_of_elimination(posed.problem, solution, rng)
+        self.indices_ = solution.ranked(k, posed.repeated, order)
         self._keep(solution, posed)
         own = solution.n_iter if self.solver == "dcd" else 0
         self.n_passes_ = own + posed.n_passes
@@ -242,10 +249,10 @@ class MMFS(Selector):
         return {"tol": self.tol, "max_iter": self.max_iter, "rng": rng, "report": report}
 
     def _check_combinations(self) -> None:
-        if self._constrained() and self.rank == "path":
+        if self._constrained() and self.rank in ("path", "elimination"):
             raise ValueError(
-                "rank='path' follows gamma, which formulation='constrained' does not have; take "
-                "rank='alpha'."
+                f"rank={self.rank!r} needs gamma, which formulation='constrained' does not have; "
+                "take rank='alpha'."
             )
         if self._constrained() and not is_name(self.gamma, "auto"):
             raise ValueError(

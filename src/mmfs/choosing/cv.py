@@ -33,7 +33,7 @@ from mmfs.discretize import DIGITS
 from mmfs.posing import Posed
 from mmfs.relevance import Target
 from mmfs.selector import MMFS
-from mmfs.solvers import Point, Solution, Stop, solve_path
+from mmfs.solvers import Point, Solution, Stop, order_of_elimination, solve_path
 from mmfs.validation import Rule, is_int, is_name, one_of, refuse_constant
 from mmfs.warn import warn_caller
 
@@ -334,10 +334,13 @@ def _selections(selector: MMFS, candidates: list[Candidate], X: Any, y: Array) -
     for candidate in candidates:
         number = min(candidate.n_features_to_select, n_usable)
         most[_place(candidate)] = Candidate(number, candidate.gamma)
-    stops = [Stop(posed.aim(c.gamma, c.n_features_to_select), problem.C) for c in most.values()]
+    stops = [
+        Stop(posed.aim(c.gamma, c.n_features_to_select, selector.rank), problem.C)
+        for c in most.values()
+    ]
     points = solve_path(problem, stops, **options)
     rankings = {
-        place: _ranking(point, candidate.n_features_to_select, posed)
+        place: _ranking(point, candidate, posed, selector.rank, rng)
         for (place, candidate), point in zip(most.items(), points, strict=True)
     }
     return [rankings[_place(c)][: c.n_features_to_select] for c in candidates]
@@ -347,9 +350,12 @@ def _place(candidate: Candidate) -> Any:
     return candidate if candidate.gamma == "auto" else candidate.gamma
 
 
-def _ranking(point: Point, k: int, posed: Posed) -> Array:
+def _ranking(point: Point, candidate: Candidate, posed: Posed, rank: str, rng: Any) -> Array:
+    problem, (k, gamma) = posed.problem, candidate
+    order = point.ranked()
+    if posed.eliminates(rank, gamma, k):
+        order = order_of_elimination(problem, point, rng)
     if k <= len(point.J):
-        return point.ranked()
-    problem = posed.problem
+        return order
     verdict = problem.judge(problem.Q.take(point.J), point.alpha, point.gamma)
-    return Solution(point.J, point.alpha, point.gamma, verdict, 0).ranked(k, posed.repeated)
+    return Solution(point.J, point.alpha, point.gamma, verdict, 0).ranked(k, posed.repeated, order)

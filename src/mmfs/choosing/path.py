@@ -136,7 +136,7 @@ def mmfs_path(X: Any, y: Any = None, *, gammas: Any = None, Cs: Any = None, **op
         )
     solver_options = selector._solver_options(rng)
     k = posed.number(selector.n_features_to_select)
-    aim = posed.aim(selector.gamma, most_features(posed) if k is None else k)
+    aim = posed.aim(selector.gamma, most_features(posed) if k is None else k, selector.rank)
     if Cs is not None:
         points = _over_C(posed, Cs, aim, solver_options)
     elif gammas is None or is_int(gammas):

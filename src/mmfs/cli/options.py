@@ -128,9 +128,9 @@ class How:
         str, option("--formulation", help="squared_bias (default) or constrained.", panel=METHOD)
     ] = "squared_bias"
     rank: Annotated[
-        str, option("--rank", help="Rank by alpha (default) or by order of entry (path).",
+        str, option("--rank", help="Rank by elimination, alpha, or order of entry (path).",
                     panel=METHOD)
-    ] = "alpha"  # fmt: skip
+    ] = "auto"  # fmt: skip
     task: Annotated[
         str, option("--task", help="auto (default), classification or regression.", panel=METHOD)
     ] = "auto"

@@ -9,6 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 from mmfs.problem import Problem
 from mmfs.solvers.aims import Aim, AtGamma, UnitSum, below_level, enough_support
 from mmfs.solvers.dcd import plain_dcd
+from mmfs.solvers.elimination import order_of_elimination
 from mmfs.solvers.path import (
     POINTS,
     Point,
@@ -35,6 +36,7 @@ __all__ = [
     "below_level",
     "enough_support",
     "in_order",
+    "order_of_elimination",
     "order_of_entry",
     "solve",
     "solve_path",

@@ -87,12 +87,16 @@ class LargestGamma:
         return Found(best, low, self.reached(best, low) or at_end)
 
 
-def enough_support(n: int, r_max: float) -> LargestGamma:
-    """At least n support features, or as many as there are before relevance is used up."""
+def enough_support(n: int, r_max: float, level: float = np.inf, most: int = 0) -> LargestGamma:
+    """At least n support features, or as many as there are before relevance is used up.
+
+    And more, up to `most`, while b, the relevance a feature must have left, is above `level`.
+    """
 
     def reached(alpha: Array, gamma: float) -> bool:
-        b = float(gamma * alpha.sum())
-        return int(np.count_nonzero(alpha)) >= n or 0 < b <= 0.01 * r_max
+        b, n_support = float(gamma * alpha.sum()), int(np.count_nonzero(alpha))
+        enough = n_support >= n and (b <= level or n_support >= most)
+        return enough or 0 < b <= 0.01 * r_max
 
     return LargestGamma(reached, fewest=n)
 

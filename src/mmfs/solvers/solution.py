@@ -22,17 +22,17 @@ class Solution:
     verdict: Verdict
     n_iter: int
 
-    def ranked(self, k: int | None, repeated: Array, entry: Array | None = None) -> Array:
+    def ranked(self, k: int | None, repeated: Array, order: Array | None = None) -> Array:
         """The first k columns by alpha descending, then G ascending, then index.
 
-        k None: all of the support. Columns marked as `repeated` come after all others. With
-        `entry`, columns in the order they entered the support, that order decides within it.
+        k None: all of the support. Columns marked as `repeated` come after all others. With an
+        `order` of columns, that decides within the support.
         """
         J, G = self.J, self.verdict.gradient
         head = by_weight(J, self.alpha, G[J])
-        if entry is not None:
-            entry = entry[np.isin(entry, J)]
-            head = np.concatenate([entry, head[~np.isin(head, entry)]])
+        if order is not None:
+            order = order[np.isin(order, J)]
+            head = np.concatenate([order, head[~np.isin(head, order)]])
         if k is None or k <= len(head):
             return head[:k]
         rest = G.copy()

@@ -1,0 +1,40 @@
+"""Which of the support features to keep: give up the lightest, solve again, and so on.
+
+A weight is that of a feature among all the others. Of two that share what they tell, both may be
+light; once one is given up, the other takes its part. So weights that are found again after every
+few features given up tell better what to keep than those of the first solution alone.
+"""
+
+import numpy as np
+
+from mmfs.problem import Problem
+from mmfs.solvers.dcd import GramDescent
+from mmfs.solvers.path import Point
+from mmfs.solvers.solution import Solution, by_weight
+
+Array = np.ndarray
+
+# Of the features left, so many are given up at once (at least one); precision of the weights.
+SHARE, PRECISION = 0.1, 1e-6
+
+
+def order_of_elimination(
+    problem: Problem, solution: Solution | Point, rng: np.random.Generator
+) -> Array:
+    """The support of a solution, last given up first."""
+    J, gamma = solution.J, solution.gamma
+    assert gamma is not None  # the constrained form has none
+    taken = problem.Q.take(J)
+    Q, r, eps = problem.Q.gram(taken, taken), problem.r[J], PRECISION * problem.r.max()
+    left, weights, given_up = np.arange(len(J)), solution.alpha.copy(), []
+    while len(left) > 1:
+        gradient = Q[left] @ weights + gamma * weights.sum() - r[left]
+        ordered = by_weight(left, weights[left], gradient)
+        n = max(1, int(SHARE * len(left)))
+        given_up.append(ordered[-n:])
+        weights[ordered[-n:]] = 0.0
+        left = np.sort(ordered[:-n])
+        descent = GramDescent(Q[np.ix_(left, left)], r[left], problem.C, eps, rng)
+        descent.alpha[:] = weights[left]
+        weights[left] = descent.solve(gamma, 0.0)
+    return J[np.concatenate([left, *given_up[::-1]])]
