@@ -1,5 +1,6 @@
 """What the benchmarks share: the clock, and goals."""
 
+import resource
 import time
 
 
@@ -15,3 +16,8 @@ def goal(words, value, limit, at_least=False):
     sign = ">=" if at_least else "<="
     print(f"{'pass' if good else 'SHORT'}: {words} = {value:.3g} ({sign} {limit:g})")
     return good
+
+
+def peak_gigabytes():
+    """Of this process so far."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e9

@@ -108,7 +108,7 @@ def _shaped(
 
     # Signals are common, but not too common, columns; the next in size is made a copy of each.
     by_size = np.argsort(-n_stored, kind="stable")
-    begin = int(np.searchsorted(-n_stored[by_size], -n_rows / 4))
+    begin = max(1, int(np.searchsorted(-n_stored[by_size], -n_rows / 4)))
     pairs = by_size[begin : begin + 6 * n_signals].reshape(-1, 2)
     signals, copies = rng.permutation(pairs)[:n_signals].T
     n_stored[by_size[0]] -= (n_stored[signals] - n_stored[copies]).sum()
@@ -139,7 +139,7 @@ def _power_law(n_columns: int, n_stored: int, n_rows: int, rng: np.random.Genera
     while (missing := n_stored - expected.sum()) > 0.5 and (expected < most).any():
         free = expected < most
         expected[free] = np.minimum(expected[free] * (1 + missing / expected[free].sum()), most)
-    ends = np.round(np.cumsum(expected) + rng.random()).astype(np.int64)
+    ends = np.minimum(np.round(np.cumsum(expected) + rng.random()), n_stored).astype(np.int64)
     ends[-1] = n_stored
     return np.diff(ends, prepend=0)
 

@@ -1,0 +1,1 @@
+"""The paper's tables and figures made again, and the evidence for the defaults of `MMFS`."""

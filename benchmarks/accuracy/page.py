@@ -1,0 +1,254 @@
+"""The page about the reproduction: nothing on it is typed, all comes from the stored results."""
+
+from pathlib import Path
+
+import numpy as np
+from scipy.stats import binomtest, t
+
+from benchmarks.accuracy import goals, variants
+from benchmarks.accuracy.methods import DEFAULT, TUNED
+from benchmarks.accuracy.protocol import TASKS
+from benchmarks.accuracy.results import STORED, made_on, read
+from benchmarks.accuracy.tables import best_gamma, curve, nested
+
+DOCS = Path(__file__).parents[2] / "docs"
+PAGE, PICTURES = DOCS / "reproduction.md", DOCS / "reproduction"
+TEXT = Path(__file__).with_name("page.md")
+
+# The paper's Table 1 (training and test rows, features, non-zeros per row) and Table 2.
+TABLE_1 = {
+    "Leukemia": "72 | - | 7,129 | 7,129",
+    "RAOA": "31 | - | 18,432 | 18,422",
+    "RAC": "33 | - | 48,701 | 48,701",
+    "MNIST": "11,982 | 1,984 | 752 | 752",
+    "REAL-SIM": "57,848 | 14,461 | 20,958 | 51.5",
+    "Webspam": "80,000 | 70,000 | 8,355,099 | 3,730",
+    "Kddb": "100,000 | 748,401 | 29,889,813 | 30",
+}
+TABLE_2 = {
+    "Leukemia": {"FCBF": (90.28, 37), "QPFS": (87.50, 45), "FGM": (87.5, 2), "GDM": (84.72, 2),
+                 TUNED: (91.67, 6)},
+    "RAOA": {"FCBF": (74.19, 2), "QPFS-N": (67.75, 6), "FGM": (67.75, 2), "GDM": (54.84, 2),
+             TUNED: (83.87, 2)},
+    "RAC": {"FCBF": (48.48, 12), "QPFS-N": (96.97, 75), "FGM": (100.0, 3), "GDM": (87.88, 3),
+            TUNED: (100.0, 2)},
+    "MNIST": {"FCBF": (91.07, 19), "QPFS": (96.06, 94), "FGM": (96.21, 99), "GDM": (96.67, 77),
+              TUNED: (96.06, 83)},
+    "REAL-SIM": {"FGM": (90.03, 90), "GDM": (89.48, 100), TUNED: (90.19, 100)},
+    "Webspam": {"FGM": (95.91, 200), "GDM": (96.80, 200), TUNED: (96.79, 200)},
+}  # fmt: skip
+PAPERS = ("FCBF", "QPFS", "QPFS-N", "FGM", "GDM", TUNED)
+
+
+def write(results: Path, check: bool) -> bool:
+    """Write page and figures; with `check`, print the goals and tell whether all are met."""
+    from benchmarks.accuracy import figures
+
+    page, pictures = (PAGE, PICTURES) if results == STORED else (results / "page.md", results)
+    page.write_text(render(results))
+    figures.draw(results, pictures)
+    reached = goals.of(results) if check else []
+    for goal in reached:
+        print(goal.line())
+    return all(goal.met for goal in reached)
+
+
+def render(results: Path) -> str:
+    filled = TEXT.read_text()
+    for name, make in SECTIONS.items():
+        filled = filled.replace(f"<!-- {name} -->", make(results))
+    return filled
+
+
+def table(heads, rows) -> str:
+    lines = [" | ".join(heads), " | ".join("---" for _ in heads)]
+    lines += [" | ".join(str(cell) for cell in row) for row in rows]
+    return "\n".join(f"| {line} |" for line in lines)
+
+
+def _table_1(results):
+    heads = ["paper", "rows", "test", "features", "non-zeros", "here", "rows", "test", "features",
+             "that vary", "non-zeros"]  # fmt: skip
+    here = {row["paper"]: row for row in read("datasets", results)}
+    rows = []
+    for paper, words in TABLE_1.items():
+        row = here.get(paper)
+        own = ["-"] * 6
+        if row:
+            own = [row["task"], f"{int(row['rows']):,}", row["test"] or "-"]
+            own += [f"{int(row[c]):,}" for c in ("features", "varying")] + [row["per_row"]]
+        rows.append([paper, *words.split(" | "), *own])
+    return table(heads, rows)
+
+
+def best_of(row) -> tuple[float, int]:
+    numbers, shares = curve(row)
+    at = int(np.argmax(shares))
+    return float(shares[at]), int(numbers[at])
+
+
+def interval(row, correct: int, n_test: int, at: int | None) -> str:
+    """95 %: of a proportion, or over random splits."""
+    if at is not None and row["deviation"]:
+        deviation = float(row["deviation"].split()[at])
+        n = int(next(task for task in TASKS if task.name == row["task"]).split.split()[0])
+        half = t.ppf(0.975, n - 1) * deviation / np.sqrt(n)
+        middle = 100 * correct / n_test
+        return f"{middle - half:.1f} to {middle + half:.1f}"
+    low, high = binomtest(correct, n_test).proportion_ci(method="wilson")
+    return f"{100 * low:.1f} to {100 * high:.1f}"
+
+
+def _table_2(results):
+    rows = read("accuracy", results)
+    heads = ["data", "", *PAPERS, "MMFS, default"]
+    lines = []
+    for task in TASKS:
+        here = {r["method"]: r for r in best_gamma([r for r in rows if r["task"] == task.name])}
+        if not here:
+            continue
+        paper = TABLE_2.get(task.paper, {})
+        said = [f"{paper[m][0]:.2f} @ {paper[m][1]}" if m in paper else "-" for m in PAPERS]
+        lines.append([task.paper, "paper", *said, ""])
+        lines.append([task.name, "best K on the test data", *(_cell(here.get(m)) for m in PAPERS),
+                      f"**{_cell(here.get(DEFAULT.name))}**"])  # fmt: skip
+        lines.append(["", "K chosen inside", *(_inside(here.get(m)) for m in PAPERS),
+                      f"**{_inside(here.get(DEFAULT.name))}**"])  # fmt: skip
+    return table(heads, lines)
+
+
+def _cell(row):
+    if row is None or row["problem"]:
+        return "-"
+    share, k = best_of(row)
+    return f"{share:.2f} @ {k}"
+
+
+def _inside(row):
+    if row is None or row["problem"] or not row["nested_correct"]:
+        return "-"
+    folds = nested(row)
+    share = 100 * sum(fold.correct for fold in folds) / int(row["n_test"])
+    return f"{share:.2f} @ {np.median([fold.number for fold in folds]):g}"
+
+
+def _everyone(results):
+    """Of each data set all methods, with intervals."""
+    rows, text = read("accuracy", results), []
+    for task in TASKS:
+        here = best_gamma([row for row in rows if row["task"] == task.name])
+        if not here:
+            continue
+        known = next(row for row in here if not row["problem"])
+        text.append(
+            f"**{task.name}** ({task.split} split{'s' if 'random' in task.split else ''}; the "
+            f"larger class alone: {known['majority']} %)\n"
+        )
+        heads = ["method", "best @ K", "95 %", "K chosen inside @ median K", "95 %", "seconds"]
+        lines = []
+        for row in here:
+            if row["problem"]:
+                lines.append([row["method"], row["problem"], "", "", "", ""])
+                continue
+            _, shares = curve(row)
+            at = int(np.argmax(shares))
+            correct = int(row["correct"].split()[at])
+            inside = ""
+            if row["nested_correct"]:
+                right = sum(fold.correct for fold in nested(row))
+                inside = interval(row, right, int(row["n_test"]), None)
+            lines.append([row["method"], _cell(row),
+                          interval(row, correct, int(row["n_test"]), at),
+                          _inside(row), inside, row["seconds"]])  # fmt: skip
+        text.append(table(heads, lines) + "\n")
+    return "\n".join(text)
+
+
+def _parameters(results):
+    said = {row["method"]: row["parameters"] for row in read("accuracy", results)}
+    return table(["method", "parameters"], [[name, f"`{words}`"] for name, words in said.items()])
+
+
+def _variants(results):
+    rows = read("variants", results)
+    found = variants.means(rows)
+    order = [m.name for m in variants.METHODS if m.name in found]
+    heads = ["method", "sets", "mean", "default on these", "difference", "s.e.",
+             *(f"K = {k}" for k in variants.NUMBERS)]  # fmt: skip
+    lines = []
+    for name in order:
+        default, mean, spread, n = variants.against_default(found, name)
+        by_number = np.mean(list(found[name].values()), axis=0)
+        bold = "**" if name == DEFAULT.name else ""
+        change = "" if name == DEFAULT.name else f"{mean - default:+.2f}"
+        error = "" if name == DEFAULT.name else f"{spread:.2f}"
+        lines.append([f"{bold}{name}{bold}", n, f"{mean:.2f}", f"{default:.2f}", change, error,
+                      *(f"{v:.1f}" for v in by_number)])  # fmt: skip
+    sets = table(
+        ["set", *(n for n in order if n in goals.SHOWN)],
+        [
+            [name, *(f"{found[m][name].mean():.1f}" if name in found[m] else "-"
+                     for m in order if m in goals.SHOWN)]
+            for name in variants.SUITE
+            if name in found[DEFAULT.name]
+        ],
+    )  # fmt: skip
+    return f"{table(heads, lines)}\n\nSet by set, the mean over K:\n\n{sets}"
+
+
+def _times(results):
+    rows = read("times", results)
+    sets = list(dict.fromkeys(row["set"] for row in rows))
+    methods = dict.fromkeys(row["method"] for row in rows)
+    known = {(r["set"], r["method"]): r for r in rows if r["K"] == "100"}
+
+    def cell(name, method):
+        row = known.get((name, method))
+        if row is None:
+            return "-"
+        base = float(known[name, DEFAULT.name]["seconds"])
+        return row["problem"] or f"{float(row['seconds']):.3g} ({float(row['seconds']) / base:.3g})"
+
+    return table(["method", *sets], [[m, *(cell(name, m) for name in sets)] for m in methods])
+
+
+def _scale(results):
+    heads = ["shape", "rows", "columns", "stored", "data GB", "method", "seconds", "peak GB",
+             "signals found"]  # fmt: skip
+    lines = []
+    for row in read("scale", results):
+        if row["problem"]:
+            lines.append([row["shape"], "", "", "", "", row["method"], row["problem"], "", ""])
+            continue
+        sizes = [f"{int(row[c]):,}" for c in ("rows", "columns", "stored")]
+        lines.append([row["shape"], *sizes, row["data_gb"], row["method"], row["seconds"],
+                      row["peak_gb"], f"{100 * float(row['found']):.0f} %"])  # fmt: skip
+    return table(heads, lines)
+
+
+def _machine(results):
+    parts = [part for part in ("accuracy", "variants", "surface", "times", "scale")
+             if (results / f"{part}.json").exists()]  # fmt: skip
+    if not parts:
+        return ""
+    made = made_on(parts[0], results)
+    versions = ", ".join(f"{name} {number}" for name, number in made["versions"].items())
+    computer = f"{made['system']}, {made['processor']}, {made['cores']} cores"
+    return f"{computer}, {made['memory_gb']} GB; {versions}."
+
+
+def _goals(results):
+    return "\n".join(f"* {goal.line()}" for goal in goals.of(results))
+
+
+SECTIONS = {
+    "goals": _goals,
+    "table 1": _table_1,
+    "table 2": _table_2,
+    "everyone": _everyone,
+    "parameters": _parameters,
+    "variants": _variants,
+    "times": _times,
+    "scale": _scale,
+    "machine": _machine,
+}
