@@ -33,6 +33,16 @@ def idx(array):
     return gzip.compress(head + array.astype(np.uint8).tobytes())
 
 
+def archive(texts):
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w:gz") as tar:
+        for name, text in texts.items():
+            member = tarfile.TarInfo(name)
+            member.size = len(text)
+            tar.addfile(member, io.BytesIO(text.encode()))
+    return packed.getvalue()
+
+
 def published():
     """For each file that a data set lives in: what a small one of its kind holds."""
     rng = np.random.default_rng(0)
@@ -55,18 +65,14 @@ def published():
     )
     mat = io.BytesIO()
     scipy.io.savemat(mat, {"X": np.arange(6).reshape(3, 2), "Y": np.array([[1], [2], [1]])})
-    news = io.BytesIO()
-    with tarfile.open(fileobj=news, mode="w:gz") as tar:
-        for name, text in {
-            "train.data": "1 1 2\n1 3 1\n2 2 5\n",
-            "train.label": "1\n2\n",
-            "train.map": "alt.atheism 1\nsci.space 2\n",
-            "test.data": "1 3 7\n",
-            "test.label": "2\n",
-        }.items():
-            member = tarfile.TarInfo(f"20news-bydate/matlab/{name}")
-            member.size = len(text)
-            tar.addfile(member, io.BytesIO(text.encode()))
+    news = {
+        "train.data": "1 1 2\n1 3 1\n2 2 5\n",
+        "train.label": "1\n2\n",
+        "train.map": "alt.atheism 1\nsci.space 2\n",
+        "test.data": "1 3 7\n",
+        "test.label": "2\n",
+    }
+    news = {f"20news-bydate/matlab/{name}": text for name, text in news.items()}
     return {
         "train-images-idx3-ubyte.gz": idx(images[:6]),
         "train-labels-idx1-ubyte.gz": idx(labels[:6]),
@@ -79,8 +85,14 @@ def published():
         "GSE15573_series_matrix.txt.gz": gzip.compress(series.encode()),
         "GSE55457_series_matrix.txt.gz": gzip.compress(series.encode()),
         "ALLAML.mat": mat.getvalue(),
-        "20news-bydate-matlab.tgz": news.getvalue(),
+        "20news-bydate-matlab.tgz": archive(news),
         "vocabulary.txt": b"archive\nname\natheism\n",
+    } | {
+        f"enron{part}.tar.gz": archive(
+            {f"enron{part}/ham/1.txt": "We meet", f"enron{part}/spam/2.txt": f"Buy, buy {part}!"}
+            | {f"enron{part}/Summary.txt": "two mails"}
+        )
+        for part in (1, 2, 3)
     }
 
 
@@ -133,6 +145,7 @@ SMALL = {
     "news20": (3, 3),
     "news20_topics": (3, 3),
     "colon": (3, 3),
+    "enron": (6, 14),
 }
 
 
@@ -166,6 +179,9 @@ def test_what_the_files_hold(published_at, tmp_path):
     assert news.y.tolist() == [0, 1, 1] and news.classes.tolist() == ["alt.atheism", "sci.space"]
     assert load("news20", tmp_path).y.tolist() == [-1, 1, 1]
     assert load("colon", tmp_path).y.tolist() == [-1, 1, -1]
+    mails = load("enron", tmp_path)
+    assert mails.y.tolist() == [-1, 1] * 3 and mails.X.max() == 1
+    assert mails.X.sum(axis=1).tolist() == [3, 5, 3, 5, 3, 5]
     both = load("kddb", tmp_path)
     assert both.y.tolist() == [1, -1, 1, -1] * 2
     assert both.X[:, [0, 1, 2, 3]].toarray()[:4].tolist() == [
@@ -212,6 +228,7 @@ def test_a_file_of_another_shape(published_at, tmp_path):
         ("leukemia", "ALLAML.mat"),
         ("news20", "20news-bydate-matlab.tgz"),
         ("colon", "alon.RData"),
+        ("enron", "enron1.tar.gz"),
     ],
 )
 @pytest.mark.parametrize("damage", [b"", b"not at all what it should be", "half"])

@@ -14,7 +14,7 @@ from benchmarks.accuracy.results import read, save
 from mmfs.io import FileProblem
 
 PART = "accuracy"
-PATIENCE = 300.0  # seconds: where inner folds would take longer, no number is chosen inside
+PATIENCE = 120.0  # seconds: where inner folds would take longer, no number is chosen inside
 METHODS = [DEFAULT, *PAPER, *OTHERS, *PEERS]
 COLUMNS = [
     "task", "method", "parameters", "problem", "n_test", "majority", "seconds", "numbers",

@@ -12,6 +12,7 @@ MNIST = "https://ossci-datasets.s3.amazonaws.com/mnist/"
 GEO = "https://ftp.ncbi.nlm.nih.gov/geo/series/"
 SCIKIT_FEATURE = "https://raw.githubusercontent.com/jundongl/scikit-feature/master/skfeature/data/"
 MICROARRAY = "https://raw.githubusercontent.com/ramhiser/datamicroarray/master/data/"
+ENRON = "http://www2.aueb.gr/users/ion/data/enron-spam/preprocessed/"
 NEWSGROUPS = "http://qwone.com/~jason/20Newsgroups/"
 
 ARTHRITIS, OSTEOARTHRITIS = r"rheumatoid|\bra\b", r"osteoarthr|\boa\b"
@@ -175,6 +176,8 @@ CATALOGUE: dict[str, Entry] = {
         "spam mail, Enron-Spam 1 to 3, presence of word 1- to 3-grams (Metsis et al. 2006)",
         (16_541, 3_063_292),
         "enron123_word13",
+        tuple(Remote(f"{ENRON}enron{part}.tar.gz") for part in (1, 2, 3)),
+        raw.mails,
         stands_for="webspam",
     ),
     # Others.

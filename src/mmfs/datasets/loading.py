@@ -135,19 +135,18 @@ def _fetched(
     pooch = needed("pooch", "datasets", "downloading a data set")
     first = _first_checksums(home)
     expected = remote.checksum or first.get(remote.file)
-    try:
-        if path.exists() and not pooch.hashes.hash_matches(path, expected):
+    if path.exists():
+        if not pooch.hashes.hash_matches(path, expected):
             raise FileProblem(
                 f"{path} is not the file it should be (its checksum differs); delete it to "
                 "download it again."
             )
-        if not path.exists():
-            pooch.get_logger().setLevel("WARNING")
-            fetch = pooch.HTTPDownloader(progressbar=_Bar(name, progress), timeout=60)
-            pooch.retrieve(remote.url, expected, remote.file, home, downloader=fetch)
+        return path
+    try:
+        pooch.get_logger().setLevel("WARNING")
+        fetch = pooch.HTTPDownloader(progressbar=_Bar(name, progress), timeout=60)
+        pooch.retrieve(remote.url, expected, remote.file, home, downloader=fetch)
     except (OSError, ValueError) as error:  # of the network, the disk, or a checksum
-        if isinstance(error, FileProblem):
-            raise
         lost = isinstance(error, needed("requests", "datasets").ConnectionError)
         why = "no connection" if lost else str(error).partition("\n")[0].rstrip(".")
         raise FileProblem(

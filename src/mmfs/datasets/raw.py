@@ -4,12 +4,14 @@ import re
 import struct
 import tarfile
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
 import scipy.sparse as sp
 from scipy.io import loadmat
+from sklearn.feature_extraction.text import CountVectorizer
 
 from mmfs.io import FileProblem, Progress, read_svmlight
 from mmfs.io.streams import file_problems, open_stream
@@ -126,11 +128,7 @@ def newsgroups(paths: Sequence[Path], topics: bool, progress: Progress | None) -
     with open_stream(vocabulary) as stream:
         words = np.array([line.strip() for line in _lines(stream.file)])
     parts, labels = [], []
-    with (
-        open_stream(archive, progress) as stream,
-        file_problems(archive, "an archive", (tarfile.TarError,)),
-        tarfile.open(fileobj=stream.file) as tar,
-    ):
+    with _archive(archive, progress) as tar:
         members = {Path(member.name).name: member for member in tar if member.isfile()}
         groups = [row.split()[0] for row in _text(tar, members, "train.map", archive)]
         for part in ("train", "test"):
@@ -154,12 +152,44 @@ def newsgroups(paths: Sequence[Path], topics: bool, progress: Progress | None) -
     }
 
 
+def mails(paths: Sequence[Path], progress: Progress | None) -> Parts:
+    """Archives of ham and spam: the presence of word 1- to 3-grams, in alphabetical order."""
+    texts, spam = [], []
+    for path in paths:
+        with _archive(path, progress) as tar:
+            members = sorted((m for m in tar if m.isfile()), key=lambda m: m.name)
+            for member in members:
+                kind = Path(member.name).parent.name
+                if kind in ("ham", "spam"):
+                    texts.append(_content(tar, member).decode("latin-1"))
+                    spam.append(kind == "spam")
+    if not texts:
+        raise FileProblem(f"{paths[0]} has no mails in folders ham and spam.")
+    count = CountVectorizer(ngram_range=(1, 3), token_pattern=r"\w+", binary=True, dtype=np.float32)
+    X = sp.csr_array(count.fit_transform(texts))
+    return {"X": X, "y": _signs(np.array(spam)), "classes": np.array(["ham", "spam"])}
+
+
+@contextmanager
+def _archive(path: Path, progress: Progress | None) -> Iterator[tarfile.TarFile]:
+    with (
+        open_stream(path, progress) as stream,
+        file_problems(path, "an archive", (tarfile.TarError,)),
+        tarfile.open(fileobj=stream.file) as tar,
+    ):
+        yield tar
+
+
+def _content(tar: tarfile.TarFile, member: tarfile.TarInfo) -> bytes:
+    file = tar.extractfile(member)
+    assert file is not None  # members are plain files
+    return file.read()
+
+
 def _text(tar: tarfile.TarFile, members: dict, name: str, path: Path) -> list[str]:
     if name not in members:
         raise FileProblem(f"{path} has no {name}; download it again.")
-    file = tar.extractfile(members[name])
-    assert file is not None  # members are plain files
-    return file.read().decode().splitlines()
+    return _content(tar, members[name]).decode().splitlines()
 
 
 def _lines(file: IO[bytes]) -> Iterator[str]:
