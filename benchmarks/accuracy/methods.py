@@ -222,7 +222,7 @@ OTHERS = [
         "the smallest C of a grid with 1.5 k features, k largest weights",
         along_path(l1_svm_weights, np.geomspace(5e-5, 1.0, 15), room=1.5),
         by_number=True,
-        most_columns=1e6,
+        most_columns=1_000_000,
     ),
 ]
 PEERS = [
@@ -275,8 +275,8 @@ VARIANTS = [
     ours("single gamma 0.01, weights", MMFS(gamma=0.01)),
     ours("single gamma 0.001, weights", MMFS(gamma=0.001)),
     ours("kernel linear", MMFS(kernel="linear"), by_number=True),
-    ours("kernel poly2", MMFS(kernel="poly2"), by_number=True, most_columns=1e5),
-    ours("kernel rbf", MMFS(kernel="rbf"), by_number=True, most_columns=1e5),
+    ours("kernel poly2", MMFS(kernel="poly2"), by_number=True, most_columns=100_000),
+    ours("kernel rbf", MMFS(kernel="rbf"), by_number=True, most_columns=100_000),
     ours(
         "kernel hsic",
         MMFS(kernel="hsic", relevance="hsic"),

@@ -1,5 +1,7 @@
 """The page about the reproduction: nothing on it is typed, all comes from the stored results."""
 
+import re
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -54,10 +56,18 @@ def write(results: Path, check: bool) -> bool:
 
 
 def render(results: Path) -> str:
-    filled = TEXT.read_text()
-    for name, make in SECTIONS.items():
-        filled = filled.replace(f"<!-- {name} -->", make(results))
-    return filled
+    """The text with its gaps filled; sections whose results are not there are left out."""
+    text = ""
+    for section in re.split(r"(?=^## )", TEXT.read_text(), flags=re.MULTILINE):
+        parts = set(re.findall(r"reproduction/(\w+)\.svg", section))
+        parts |= {part for name, (part, _) in GAPS.items() if f"<!-- {name} -->" in section}
+        if not all((results / f"{part}.csv").exists() for part in parts - {""}):
+            continue
+        for name, (_, make) in GAPS.items():
+            if f"<!-- {name} -->" in section:
+                section = section.replace(f"<!-- {name} -->", make(results))
+        text += section
+    return text.rstrip("\n") + "\n"
 
 
 def table(heads, rows) -> str:
@@ -241,14 +251,15 @@ def _goals(results):
     return "\n".join(f"* {goal.line()}" for goal in goals.of(results))
 
 
-SECTIONS = {
-    "goals": _goals,
-    "table 1": _table_1,
-    "table 2": _table_2,
-    "everyone": _everyone,
-    "parameters": _parameters,
-    "variants": _variants,
-    "times": _times,
-    "scale": _scale,
-    "machine": _machine,
+# What fills each gap of the text, and from which results (nothing: from whatever there is).
+GAPS: dict[str, tuple[str, Callable[[Path], str]]] = {
+    "machine": ("", _machine),
+    "goals": ("", _goals),
+    "table 1": ("datasets", _table_1),
+    "table 2": ("accuracy", _table_2),
+    "everyone": ("accuracy", _everyone),
+    "parameters": ("accuracy", _parameters),
+    "variants": ("variants", _variants),
+    "times": ("times", _times),
+    "scale": ("scale", _scale),
 }
