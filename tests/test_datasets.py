@@ -260,6 +260,21 @@ def _missing(entry):
     return entry.remotes[0].url.replace("GSE", "none")
 
 
+def test_incomplete_files(published_at, tmp_path):
+    np.savez(tmp_path / "raoa.npz", y=np.zeros(31), classes=["OA", "RA"])
+    assert "cannot be read as a prepared data set" in refusal("raoa", tmp_path)
+    folder = published_at("rac", SMALL["rac"])
+    text = gzip.decompress((folder / "GSE15573_series_matrix.txt.gz").read_bytes())
+    for damaged in (text.replace(b"1.5\t2", b"1.5\tnull"), text.replace(b"\t3\t4e1", b"")):
+        (tmp_path / "GSE15573_series_matrix.txt.gz").write_bytes(gzip.compress(damaged))
+        assert "not numbers, or rows cut short" in refusal("rac", tmp_path)
+
+
+def test_too_small_to_be_shaped_so():
+    with pytest.raises(ValueError, match="entries are too many"):
+        make_kddb_shaped(1e-5)
+
+
 def test_a_prepared_folder_comes_first(tmp_path, monkeypatch):
     X, y = np.zeros((31, 18_432), dtype=np.float32), np.repeat([-1, 1], [15, 16])
     np.savez(tmp_path / "raoa.npz", X=X, y=y, classes=["OA", "RA"])

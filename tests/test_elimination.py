@@ -5,7 +5,8 @@ import pytest
 import scipy.sparse as sp
 from scipy.optimize import minimize
 
-from mmfs import MMFS, MMFSCV
+from mmfs import MMFS, base
+from mmfs.choosing.cv import Candidate, _selections
 from mmfs.posing import CANDIDATES
 from mmfs.relevance import level_of_chance
 
@@ -99,11 +100,31 @@ def test_a_gamma_of_ones_own_ranks_by_weight():
         assert (np.diff(alpha) <= 0).all() and alpha[0] == selector.alpha_.max()
 
 
-def test_cross_validation_chooses_among_the_same():
+@pytest.mark.parametrize("rank", ["auto", "alpha", "elimination"])
+def test_cross_validation_scores_what_a_fit_selects(rank):
     X, y, *_ = problem_of(150, 60, 3)
-    chosen = MMFSCV(n_features=[4, 9], cv=3).fit(X, y)
-    again = MMFS(chosen.best_n_features_).fit(X, y)
-    assert chosen.indices_.tolist() == again.indices_.tolist()
+    numbers = [1, 4, 9, 20]
+    found = _selections(MMFS(rank=rank), [Candidate(k, "auto") for k in numbers], X, y)
+    for k, J in zip(numbers, found, strict=True):
+        assert J.tolist() == MMFS(k, rank=rank).fit(X, y).indices_.tolist()
+    at = _selections(MMFS(rank=rank), [Candidate(k, 0.05) for k in numbers], X, y)
+    for k, J in zip(numbers, at, strict=True):
+        assert J.tolist() == MMFS(k, gamma=0.05, rank=rank).fit(X, y).indices_.tolist()
+
+
+def test_the_level_of_chance_is_computed_once_in_a_fold(monkeypatch):
+    X, y, *_ = problem_of(60, 20, 0)
+    calls = []
+    original = base.relevance_of
+
+    def counted(*arguments, **options):
+        calls.append(1)
+        return original(*arguments, **options)
+
+    monkeypatch.setattr(base, "relevance_of", counted)
+    candidates = [Candidate(k, "auto") for k in (1, 2, 3, 4)]
+    _selections(MMFS(kernel="hsic", relevance="hsic"), candidates, X, y)
+    assert len(calls) == 2
 
 
 def test_nothing_to_give_up():

@@ -323,3 +323,20 @@ def test_compressed_files_whole_and_cut_short(tmp_path, suffix):
     path.write_bytes(b"")
     with pytest.raises(FileProblem, match="is empty"):
         read_svmlight(path)
+
+
+@pytest.mark.parametrize("layout", ["csr", "csc"])
+@pytest.mark.parametrize("chunk", [7, 64, 1 << 20])
+def test_the_first_rows(tmp_path, monkeypatch, layout, chunk):
+    lines = [f"{i} {i % 5 + 1}:{i}.5 {i + 7}:1" for i in range(30)]
+    (tmp_path / "many.svm").write_text("\n".join(lines) + "\n")
+    monkeypatch.setattr("mmfs.io.svmlight.CHUNK", chunk)
+    for n in (1, 2, 17, 30, 100):
+        (tmp_path / "few.svm").write_text("\n".join(lines[:n]) + "\n")
+        some = read_svmlight(tmp_path / "many.svm", layout=layout, n_rows=n)
+        expected = read_svmlight(tmp_path / "few.svm", layout=layout)
+        assert some.X.shape == expected.X.shape and (some.X != expected.X).nnz == 0
+        assert some.y.tolist() == expected.y.tolist()
+    for wrong in (0, 2.5, "2"):
+        with pytest.raises(ValueError, match="n_rows must be a whole number of at least 1"):
+            read_svmlight(tmp_path / "many.svm", n_rows=wrong)

@@ -37,13 +37,13 @@ def main() -> int:
     for part in arguments.parts:
         if part not in [*PARTS, "page"]:
             parser.error(f"there is no part {part!r}; parts are {', '.join(PARTS)}, page")
-    if arguments.data is None:
+    if arguments.data is None and arguments.parts != ["page"]:
         parser.error("say where the data sets are: --data FOLDER, or MMFS_DATA")
     if arguments.quick and arguments.out == STORED:
         parser.error("--quick needs a folder of its own: --out FOLDER")
     for part, module in PARTS.items():
         if arguments.parts and part not in arguments.parts:
-            continue
+            continue  # "page" alone: only the page is written again
         if arguments.again:
             (arguments.out / f"{part}.csv").unlink(missing_ok=True)
         print(f"== {part}", flush=True)

@@ -5,6 +5,7 @@ import io
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import scipy.sparse as sp
@@ -12,7 +13,8 @@ from sklearn.feature_selection import chi2, f_classif
 from sklearn.svm import LinearSVC
 
 from benchmarks.measure import seconds_of
-from mmfs import FCBF, FGM, GDM, MMFS, MRMR, QPFS, SVMRFE, MaxRel
+from mmfs import FCBF, FGM, GDM, MMFS, MRMR, QPFS, SVMRFE, MaxRel, posing
+from mmfs.solvers import elimination
 
 GAMMAS = (1e-4, 1e-3, 1e-2, 1e-1, 1.0)  # of the paper's MMFS-DCD, in the scale of unit norm
 TUNED = "MMFS-DCD"
@@ -99,8 +101,8 @@ def l1_svm(X, y, k, center):
 def along_path(weights_at, grid, room=1.0):
     """The k largest weights at the first value of a grid that gives `room` times k of them.
 
-    `weights_at(X, y, value, before)` is given the weights before it to start from. The weights are
-    kept for other k on the same data.
+    `weights_at(X, y, value, top, before)` is given the largest value that matters and the weights
+    before it, to start from. All weights are kept for other k on the same data.
     """
     kept: dict[str, Any] = {}
 
@@ -157,6 +159,22 @@ def bagged(X, y, k, center):
             alpha = MMFS(k, rank="alpha").fit(X[half], y[half]).alpha_
             total += alpha / alpha.max()
     return candidates[np.argsort(-total, kind="stable")[:k]]
+
+
+def with_constants(name, selector, **constants) -> Method:
+    """A variant of MMFS with other values of the constants behind it."""
+    known = {posing: ("HEAD_ROOM", "OF_CHANCE", "CANDIDATES"), elimination: ("SHARE",)}
+    plain = ours(name, selector)
+
+    def select(X, y, k, center):
+        with contextlib.ExitStack() as changes:
+            for module, names in known.items():
+                for constant in set(names) & set(constants):
+                    changes.enter_context(patch.object(module, constant, constants[constant]))
+            return plain.select(X, y, k, center)
+
+    values = ", ".join(f"{constant} = {value}" for constant, value in constants.items())
+    return Method(name, f"{plain.parameters}, {values}", select, by_number=True)
 
 
 def at_gamma_of(found_by: MMFS, rank: str):
@@ -230,14 +248,14 @@ PEERS = [
     Method("mrmrs", "mrmr(number_of_features=k)", mrmrs, sparse=False),
     Method(
         "celer",
-        "Lasso path to k features, k largest weights",
-        along_path(celer_weights, np.geomspace(1, 0.01, 31)[1:]),
+        "Lasso path to 1.5 k features, k largest weights",
+        along_path(celer_weights, np.geomspace(1, 0.01, 31)[1:], room=1.5),
         by_number=True,
     ),
     Method(
         "skglm",
-        "l1 logistic path to k features, k largest weights",
-        along_path(skglm_weights, np.geomspace(1, 0.01, 16)[1:]),
+        "l1 logistic path to 1.5 k features, k largest weights",
+        along_path(skglm_weights, np.geomspace(1, 0.01, 16)[1:], room=1.5),
         by_number=True,
         several_classes=False,
     ),
@@ -272,6 +290,13 @@ VARIANTS = [
         at_gamma_of(_ALIGNED, "elimination"),
         True,
     ),
+    with_constants("elimination, one at a time", MMFS(), SHARE=0.0),
+    with_constants("elimination from 2 k", MMFS(), HEAD_ROOM=2.0),
+    with_constants("elimination to a quarter of chance", MMFS(), OF_CHANCE=0.25),
+    with_constants("elimination to the level of chance", MMFS(), OF_CHANCE=1.0),
+    with_constants("elimination from at most 150", MMFS(), CANDIDATES=150),
+    with_constants("weights, support of k", _ALIGNED, HEAD_ROOM=1.0),
+    with_constants("weights, support of 2 k", _ALIGNED, HEAD_ROOM=2.0),
     ours("single gamma 0.01, weights", MMFS(gamma=0.01)),
     ours("single gamma 0.001, weights", MMFS(gamma=0.001)),
     ours("kernel linear", MMFS(kernel="linear"), by_number=True),

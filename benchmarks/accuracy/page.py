@@ -16,6 +16,7 @@ from benchmarks.accuracy.tables import best_gamma, curve, nested
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE, PICTURES = DOCS / "reproduction.md", DOCS / "reproduction"
 TEXT = Path(__file__).with_name("page.md")
+TEST_TO_TRAIN = 0.2 / 0.8  # rows of a random split
 
 # The paper's Table 1 (training and test rows, features, non-zeros per row) and Table 2.
 TABLE_1 = {
@@ -97,16 +98,36 @@ def best_of(row) -> tuple[float, int]:
     return float(shares[at]), int(numbers[at])
 
 
-def interval(row, correct: int, n_test: int, at: int | None) -> str:
-    """95 %: of a proportion, or over random splits."""
-    if at is not None and row["deviation"]:
-        deviation = float(row["deviation"].split()[at])
-        n = int(next(task for task in TASKS if task.name == row["task"]).split.split()[0])
-        half = t.ppf(0.975, n - 1) * deviation / np.sqrt(n)
+def interval(row, correct: int, deviation: float | None) -> str:
+    """95 %: of a proportion; or over random splits, which share rows (Nadeau and Bengio 2003)."""
+    n_test = int(row["n_test"])
+    if deviation is not None:
+        n = _splits(row)
+        half = t.ppf(0.975, n - 1) * deviation * np.sqrt(1 / n + TEST_TO_TRAIN)
         middle = 100 * correct / n_test
         return f"{middle - half:.1f} to {middle + half:.1f}"
     low, high = binomtest(correct, n_test).proportion_ci(method="wilson")
     return f"{100 * low:.1f} to {100 * high:.1f}"
+
+
+def _splits(row) -> int:
+    """Random splits, or 0."""
+    words = next(task for task in TASKS if task.name == row["task"]).split.split()
+    return int(words[0]) if words[-1] == "random" else 0
+
+
+def _best_interval(row) -> str:
+    at = int(np.argmax(curve(row)[1]))
+    deviation = float(row["deviation"].split()[at]) if row["deviation"] else None
+    return interval(row, int(row["correct"].split()[at]), deviation)
+
+
+def _inside_interval(row) -> str:
+    right = [fold.correct for fold in nested(row)]
+    if not right:
+        return ""
+    share = 100 * np.array(right) * len(right) / int(row["n_test"])  # test parts are equally large
+    return interval(row, sum(right), float(share.std(ddof=1)) if _splits(row) else None)
 
 
 def _table_2(results):
@@ -160,16 +181,8 @@ def _everyone(results):
             if row["problem"]:
                 lines.append([row["method"], row["problem"], "", "", "", ""])
                 continue
-            _, shares = curve(row)
-            at = int(np.argmax(shares))
-            correct = int(row["correct"].split()[at])
-            inside = ""
-            if row["nested_correct"]:
-                right = sum(fold.correct for fold in nested(row))
-                inside = interval(row, right, int(row["n_test"]), None)
-            lines.append([row["method"], _cell(row),
-                          interval(row, correct, int(row["n_test"]), at),
-                          _inside(row), inside, row["seconds"]])  # fmt: skip
+            lines.append([row["method"], _cell(row), _best_interval(row), _inside(row),
+                          _inside_interval(row), row["seconds"]])  # fmt: skip
         text.append(table(heads, lines) + "\n")
     return "\n".join(text)
 
@@ -184,16 +197,19 @@ def _variants(results):
     found = variants.means(rows)
     order = [m.name for m in variants.METHODS if m.name in found]
     heads = ["method", "sets", "mean", "default on these", "difference", "s.e.",
-             *(f"K = {k}" for k in variants.NUMBERS)]  # fmt: skip
+             *(f"at K = {k}" for k in variants.NUMBERS)]  # fmt: skip
     lines = []
     for name in order:
         default, mean, spread, n = variants.against_default(found, name)
-        by_number = np.mean(list(found[name].values()), axis=0)
-        bold = "**" if name == DEFAULT.name else ""
-        change = "" if name == DEFAULT.name else f"{mean - default:+.2f}"
-        error = "" if name == DEFAULT.name else f"{spread:.2f}"
-        lines.append([f"{bold}{name}{bold}", n, f"{mean:.2f}", f"{default:.2f}", change, error,
-                      *(f"{v:.1f}" for v in by_number)])  # fmt: skip
+        both = [one for one in found[DEFAULT.name] if one in found[name]]
+        by_number = np.mean([found[name][one] - found[DEFAULT.name][one] for one in both], axis=0)
+        if name == DEFAULT.name:
+            own = np.mean(list(found[name].values()), axis=0)
+            lines.append([f"**{name}**", n, f"**{mean:.2f}**", "", "", "",
+                          *(f"{v:.1f}" for v in own)])  # fmt: skip
+            continue
+        lines.append([name, n, f"{mean:.2f}", f"{default:.2f}", f"{mean - default:+.2f}",
+                      f"{spread:.2f}", *(f"{v:+.1f}" for v in by_number)])  # fmt: skip
     sets = table(
         ["set", *(n for n in order if n in goals.SHOWN)],
         [
@@ -216,8 +232,11 @@ def _times(results):
         row = known.get((name, method))
         if row is None:
             return "-"
-        base = float(known[name, DEFAULT.name]["seconds"])
-        return row["problem"] or f"{float(row['seconds']):.3g} ({float(row['seconds']) / base:.3g})"
+        if row["problem"]:
+            return row["problem"]
+        times = float(row["seconds"]) / float(known[name, DEFAULT.name]["seconds"])
+        fewer = "" if row["found"] == "100" else f", {row['found']} features"
+        return f"{float(row['seconds']):.3g} ({times:.3g}{fewer})"
 
     return table(["method", *sets], [[m, *(cell(name, m) for name in sets)] for m in methods])
 
@@ -237,14 +256,16 @@ def _scale(results):
 
 
 def _machine(results):
-    parts = [part for part in ("accuracy", "variants", "surface", "times", "scale")
-             if (results / f"{part}.json").exists()]  # fmt: skip
-    if not parts:
-        return ""
-    made = made_on(parts[0], results)
-    versions = ", ".join(f"{name} {number}" for name, number in made["versions"].items())
-    computer = f"{made['system']}, {made['processor']}, {made['cores']} cores"
-    return f"{computer}, {made['memory_gb']} GB; {versions}."
+    """Of every part; those made alike together."""
+    alike: dict[str, list[str]] = {}
+    for part in ("accuracy", "variants", "surface", "times", "scale"):
+        if (results / f"{part}.json").exists():
+            made = made_on(part, results)
+            versions = ", ".join(f"{name} {number}" for name, number in made["versions"].items())
+            computer = f"{made['system']}, {made['processor']}, {made['cores']} cores"
+            words = f"{computer}, {made['memory_gb']} GB; {versions}"
+            alike.setdefault(words, []).append(part)
+    return "; ".join(f"({', '.join(parts)}) {words}" for words, parts in alike.items()) + "."
 
 
 def _goals(results):

@@ -37,6 +37,9 @@ class Task:
     center: bool = True
     tfidf: bool = False
 
+    def fold(self, X, y, train, test) -> "Fold":
+        return Fold(X, y, train, test, self.center, self.tfidf)
+
 
 TASKS = [
     Task("leukemia", "Leukemia", "leave one out", EVERY),
@@ -51,8 +54,7 @@ TASKS = [
 @lru_cache(maxsize=2)
 def data_of(task: Task, folder: Path):
     data = load(task.name, folder, download=False)
-    X = TfidfTransformer().fit_transform(data.X) if task.tfidf else data.X
-    return (sp.csr_array(X) if sp.issparse(X) else X), data.y, data.split
+    return data.X, data.y, data.split
 
 
 def folds_of(task: Task, folder: Path, share: float = 1.0) -> list[tuple[np.ndarray, np.ndarray]]:
@@ -70,11 +72,18 @@ def folds_of(task: Task, folder: Path, share: float = 1.0) -> list[tuple[np.ndar
 
 
 class Fold:
-    """Standardised training rows to select from, and the judge of what was selected."""
+    """Standardised training rows to select from, and the judge of what was selected.
 
-    def __init__(self, X, y, train, test, center=True):
+    With `tfidf`, counts of words become tf-idf in rows of unit length first.
+    """
+
+    def __init__(self, X, y, train, test, center=True, tfidf=False):
         X_train, self._test, self._center = X[train], X[test], center
         self.y, self._y_test = y[train], y[test]
+        if tfidf:
+            weigh = TfidfTransformer().fit(X_train)
+            X_train, self._test = weigh.transform(X_train), weigh.transform(self._test)
+            X_train, self._test = sp.csr_array(X_train), sp.csr_array(self._test)
         self._scaler = StandardScaler(with_mean=not sp.issparse(X)).fit(X_train)
         self.X = self._scaler.transform(X_train)
         if sp.issparse(X):

@@ -24,12 +24,20 @@ def machine() -> dict:
         except PackageNotFoundError:
             versions[package] = "not installed"
     return {
-        "processor": platform.machine(),
+        "processor": _processor(),
         "cores": os.cpu_count(),
         "memory_gb": round(psutil.virtual_memory().total / 2**30, 1),
         "system": platform.system(),
         "versions": versions,
     }
+
+
+def _processor() -> str:
+    """Its name where the system tells, else its kind."""
+    about = Path("/proc/cpuinfo")
+    lines = about.read_text().splitlines() if about.exists() else []
+    named = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return named[0] if named else platform.machine()
 
 
 def save(rows: list[dict], part: str, folder: Path) -> None:

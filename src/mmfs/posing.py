@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,7 @@ Array = np.ndarray
 HEAD_ROOM, LARGEST = 1.5, 2_000
 
 # Elimination starts from more: all with half the relevance left that chance gives to one, up to so
-# many candidates. Found by `benchmarks.accuracy`, as was the head room.
+# many candidates. `benchmarks.accuracy` compares other values of these constants.
 OF_CHANCE, CANDIDATES = 0.5, 300
 
 
@@ -62,14 +63,14 @@ class Posed:
         few = k is not None and HEAD_ROOM * k <= CANDIDATES
         return few and isinstance(gamma, str) and self.columns is not None
 
-    def aim(self, gamma: Any, k: int | None, rank: str = "alpha") -> Aim:
+    def aim(self, gamma: Any, k: int | None, rank: str) -> Aim:
         """What "auto", or a gamma, asks of the solver for k features (None: as many as matter)."""
         if not isinstance(gamma, str):
             return AtGamma(float(gamma))
         if k is None:
             return below_level(self.tau * self.chance())
         n = min(int(np.ceil(HEAD_ROOM * k)), LARGEST)
-        if self.eliminates(rank, gamma, k):
+        if self.columns is not None and self.eliminates(rank, gamma, k):
             return self.support(n, OF_CHANCE * self.tau * self.chance(), CANDIDATES)
         return self.support(n)
 
@@ -116,6 +117,7 @@ def pose(selector: Any, X: Any, y: Any, rng: np.random.RandomState) -> Posed:
         eligible = usable & ~data.repeated(r, similarity.mirrors)
         y, columns, (n_rows, n_outputs) = data.y, data.columns, data.target.Y.shape
 
+    @cache
     def chance() -> float:
         if isinstance(kind, hsic):
             shuffled = replace(data, target=data.target.shuffled())

@@ -94,7 +94,8 @@ class MMFS(Selector):
         is given up, the others are weighed again, and so on; those given up last come first.
         "path": as they enter the support while gamma falls to its value (50 steps; those that
         enter in one step by weight), which takes a few times as long. "auto" is "elimination" if
-        up to 200 features are asked for and gamma is "auto", else "alpha".
+        up to 200 features are asked for and gamma is "auto"; else, and with "precomputed"
+        similarities or the constrained formulation, "alpha".
     solver : {"working_set", "dcd", "qp"}, default="working_set"
         All reach the same optimum: a few passes over the data; the paper's coordinate descent
         over all columns; a general QP library (small data; needs `mmfs[qp]`).

@@ -138,7 +138,7 @@ class KnockoffSelector(Selector):
         self._say(f"made {len(J):,} knockoffs, solving for {2 * len(J):,} columns")
         # In random order, so that what depends on the order favours neither.
         order = rng.permutation(both.shape[1])
-        selector.set_params(tol=min(TOL, selector.tol))
+        selector.set_params(tol=min(TOL, selector.tol), rank="alpha")  # weights are all it gives
         settle_task(selector, data.target)
         if is_name(selector.gamma, "auto"):
             selector.set_params(n_features_to_select=max(1, min(Z.shape) // 3))

@@ -102,8 +102,8 @@ def mmfs_path(X: Any, y: Any = None, *, gammas: Any = None, Cs: Any = None, **op
         Values of C for a path over C at that gamma, or how many: in equal ratios, from the
         largest weight of the hard margin, where C begins to matter, to a twentieth of it.
     **options
-        Parameters of `MMFS`. A `formulation="constrained"` has no path; `rank` and `keep_scores`
-        do not matter, and the solver is always the working set.
+        Parameters of `MMFS`. A `formulation="constrained"` has no path; `keep_scores` does not
+        matter, and the solver is always the working set.
 
     Returns
     -------

@@ -128,7 +128,7 @@ class How:
         str, option("--formulation", help="squared_bias (default) or constrained.", panel=METHOD)
     ] = "squared_bias"
     rank: Annotated[
-        str, option("--rank", help="Rank by elimination, alpha, or order of entry (path).",
+        str, option("--rank", help="auto (default), elimination, alpha, or path: order of entry.",
                     panel=METHOD)
     ] = "auto"  # fmt: skip
     task: Annotated[

@@ -38,7 +38,6 @@ class Entry:
     stored: str  # name of the file in a folder of prepared sets
     remotes: tuple[Remote, ...] = ()
     read: Callable[[Sequence[Path], Progress | None], raw.Parts] | None = None
-    stands_for: str = ""  # the paper's set that it is used in place of
     labels: tuple[str, str] = ("y", "classes")  # names of the labels and their meaning there
 
 
@@ -156,21 +155,18 @@ CATALOGUE: dict[str, Entry] = {
         (23, 22_283),
         "raoa_gse55457",
         **_geo("GSE55457", {"osteoarthritis": OSTEOARTHRITIS, "rheumatoid arthritis": ARTHRITIS}),
-        stands_for="raoa",
     ),
     "rac_gse55457": Entry(
         "synovial tissue, rheumatoid arthritis against normal controls (GEO GSE55457)",
         (23, 22_283),
         "rac_gse55457",
         **_geo("GSE55457", {"control": HEALTHY, "rheumatoid arthritis": ARTHRITIS}),
-        stands_for="rac",
     ),
     "news20": Entry(
         "20 newsgroups by date, word counts, two halves of the topics",
         (18_774, 61_188),
         "news20_bydate",
         **_newsgroups(topics=False),
-        stands_for="real_sim",
     ),
     "enron": Entry(
         "spam mail, Enron-Spam 1 to 3, presence of word 1- to 3-grams (Metsis et al. 2006)",
@@ -178,7 +174,6 @@ CATALOGUE: dict[str, Entry] = {
         "enron123_word13",
         tuple(Remote(f"{ENRON}enron{part}.tar.gz") for part in (1, 2, 3)),
         raw.mails,
-        stands_for="webspam",
     ),
     # Others.
     "news20_topics": Entry(

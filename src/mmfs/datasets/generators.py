@@ -135,6 +135,11 @@ def _power_law(n_columns: int, n_stored: int, n_rows: int, rng: np.random.Genera
     """Entries per column, of that sum: few columns have many, none more than 0.3 of the rows."""
     popularity = 1.0 / (np.arange(n_columns) + 50.0) ** 0.8
     most = 0.3 * n_rows
+    if n_stored > most * n_columns:
+        raise ValueError(
+            f"{n_stored:,} entries are too many for {n_rows:,} rows and {n_columns:,} columns in "
+            "use; make them more, or the entries fewer."
+        )
     expected = np.minimum(popularity / popularity.sum() * n_stored, most)
     while (missing := n_stored - expected.sum()) > 0.5 and (expected < most).any():
         free = expected < most

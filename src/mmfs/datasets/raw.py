@@ -58,7 +58,14 @@ def svmlight(
 ) -> Parts:
     """The first rows of svmlight files, one below the other; the first `n_train` of all train."""
     read = [
-        read_svmlight(path, dtype=np.float32, n_features=n_columns, n_rows=n, progress=progress)
+        read_svmlight(
+            path,
+            zero_based=False,
+            dtype=np.float32,
+            n_features=n_columns,
+            n_rows=n,
+            progress=progress,
+        )
         for path, n in zip(paths, n_rows, strict=True)
     ]
     X = read[0].X if len(read) == 1 else sp.vstack([part.X for part in read], format="csr")
@@ -83,7 +90,10 @@ def series_matrix(path: Path, patterns: dict[str, str], progress: Progress | Non
                 described.append([cell.strip('"') for cell in line.split("\t")[1:]])
     if len(rows) < 2:
         raise FileProblem(f"{path} has no table of a GEO series.")
-    X = np.array([np.fromstring(row, np.float32, sep="\t") for row in rows[1:]]).T
+    try:
+        X = np.array([row.split("\t") for row in rows[1:]], dtype=np.float32).T
+    except ValueError:
+        raise FileProblem(f"{path} has cells that are not numbers, or rows cut short.") from None
     words = [" ".join(cells).lower() for cells in zip(*described, strict=True)]
     found = np.array([[bool(re.search(p, w)) for p in patterns.values()] for w in words])
     keep = found.sum(axis=1) == 1
@@ -112,7 +122,7 @@ def rdata(path: Path, classes: Sequence[str]) -> Parts:
     with file_problems(path, "an R file", (Exception,)):
         (content,) = library.read_rda(path).values()
         x, y = content["x"], np.asarray(content["y"])
-    X = np.asarray(x, dtype=np.float32)
+        X = np.asarray(x, dtype=np.float32)
     codes = np.searchsorted(np.unique(y), y)
     return {
         "X": X,

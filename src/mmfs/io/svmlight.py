@@ -19,6 +19,7 @@ from mmfs._compiled import svmlight as text_of
 from mmfs.io.outputs import open_output
 from mmfs.io.streams import FileProblem, Progress, Stream, open_stream
 from mmfs.io.table import Table
+from mmfs.validation import is_int
 
 Array = np.ndarray
 
@@ -130,8 +131,8 @@ def read_svmlight(
     path, dtype = Path(path), np.dtype(dtype)
     if dtype not in (np.float32, np.float64):
         raise ValueError(f"dtype must be float32 or float64, got {dtype}.")
-    if n_rows is not None and n_rows < 1:
-        raise ValueError(f"n_rows must be at least 1, got {n_rows!r}.")
+    if n_rows is not None and not (is_int(n_rows) and n_rows >= 1):
+        raise ValueError(f"n_rows must be a whole number of at least 1, got {n_rows!r}.")
     n_jobs = effective_n_jobs(-1 if n_jobs is None else n_jobs)
     first_column = 1 if zero_based is False else 0
 

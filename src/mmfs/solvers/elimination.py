@@ -1,4 +1,4 @@
-"""Which of the support features to keep: give up the lightest, solve again, and so on.
+"""Which of the support features to keep: give up the lightest, weigh the others again, and so on.
 
 A weight is that of a feature among all the others. Of two that share what they tell, both may be
 light; once one is given up, the other takes its part. So weights that are found again after every
@@ -28,13 +28,13 @@ def order_of_elimination(
     Q, r, eps = problem.Q.gram(taken, taken), problem.r[J], PRECISION * problem.r.max()
     left, weights, given_up = np.arange(len(J)), solution.alpha.copy(), []
     while len(left) > 1:
+        descent = GramDescent(Q[np.ix_(left, left)], r[left], problem.C, eps, rng)
+        descent.alpha[:] = weights[left]
+        weights[left] = descent.solve(gamma, 0.0)
         gradient = Q[left] @ weights + gamma * weights.sum() - r[left]
         ordered = by_weight(left, weights[left], gradient)
         n = max(1, int(SHARE * len(left)))
         given_up.append(ordered[-n:])
         weights[ordered[-n:]] = 0.0
         left = np.sort(ordered[:-n])
-        descent = GramDescent(Q[np.ix_(left, left)], r[left], problem.C, eps, rng)
-        descent.alpha[:] = weights[left]
-        weights[left] = descent.solve(gamma, 0.0)
     return J[np.concatenate([left, *given_up[::-1]])]
