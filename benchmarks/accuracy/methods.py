@@ -294,7 +294,7 @@ VARIANTS = [
     with_constants("elimination from 2 k", MMFS(), HEAD_ROOM=2.0),
     with_constants("elimination to a quarter of chance", MMFS(), OF_CHANCE=0.25),
     with_constants("elimination to the level of chance", MMFS(), OF_CHANCE=1.0),
-    with_constants("elimination from at most 150", MMFS(), CANDIDATES=150),
+    with_constants("elimination from at most 300", MMFS(), CANDIDATES=300),
     with_constants("weights, support of k", _ALIGNED, HEAD_ROOM=1.0),
     with_constants("weights, support of 2 k", _ALIGNED, HEAD_ROOM=2.0),
     ours("single gamma 0.01, weights", MMFS(gamma=0.01)),
@@ -307,7 +307,7 @@ VARIANTS = [
         MMFS(kernel="hsic", relevance="hsic"),
         by_number=True,
         most_columns=30_000,
-        most_rows=300,
+        most_rows=150,
     ),
     ours("kernel linear, weights", MMFS(kernel="linear", rank="alpha"), by_number=True),
 ]

@@ -23,7 +23,7 @@ HEAD_ROOM, LARGEST = 1.5, 2_000
 
 # Elimination starts from more: all with half the relevance left that chance gives to one, up to so
 # many candidates. `benchmarks.accuracy` compares other values of these constants.
-OF_CHANCE, CANDIDATES = 0.5, 300
+OF_CHANCE, CANDIDATES = 0.5, 150
 
 
 @dataclass(frozen=True)

@@ -62,7 +62,7 @@ class MMFS(Selector):
     gamma : float or "auto", default="auto"
         Strength of the pressure towards few features. "auto" takes, for K features, the largest
         gamma with at least 1.5 K (at most 2,000) support features, or as many as there are (for
-        elimination also, up to 300 of them, all with more relevance left than half of what one in
+        elimination also, up to 150 of them, all with more relevance left than half of what one in
         N random columns would have); for None, the largest at which no feature is left out that
         has more relevance left than one in N random columns would have. (In the paper's scale,
         gamma times M.)
@@ -94,7 +94,7 @@ class MMFS(Selector):
         is given up, the others are weighed again, and so on; those given up last come first.
         "path": as they enter the support while gamma falls to its value (50 steps; those that
         enter in one step by weight), which takes a few times as long. "auto" is "elimination" if
-        up to 200 features are asked for and gamma is "auto"; else, and with "precomputed"
+        up to 100 features are asked for and gamma is "auto"; else, and with "precomputed"
         similarities or the constrained formulation, "alpha".
     solver : {"working_set", "dcd", "qp"}, default="working_set"
         All reach the same optimum: a few passes over the data; the paper's coordinate descent
