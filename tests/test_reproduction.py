@@ -30,7 +30,10 @@ def test_the_figures_are_of_the_results():
 
 def test_what_is_stored_is_complete():
     studied = {(row["set"], row["method"]) for row in read("variants", STORED)}
-    assert studied == {(name, m.name) for name in variants.SUITE for m in variants.METHODS}
+    methods = {method for _, method in studied}
+    assert studied == {(name, method) for name in variants.SUITE for method in methods}
+    assert {m.name for m in (DEFAULT, *variants.COMPARED)} < methods
+    assert methods <= {m.name for m in variants.METHODS}
     if accuracy := {(row["task"], row["method"]) for row in read("accuracy", STORED)}:
         assert accuracy == {(task.name, m.name) for task in TASKS for m in tables.METHODS}
     assert {row["shape"] for row in read("scale", STORED)} in (set(), {"webspam", "kddb"})

@@ -291,7 +291,7 @@ VARIANTS = [
         True,
     ),
     with_constants("elimination, one at a time", MMFS(), SHARE=0.0),
-    with_constants("elimination from 2 k", MMFS(), HEAD_ROOM=2.0),
+    with_constants("elimination from 2 k", MMFS(), HEAD_ROOM=2.0, CANDIDATES=200),
     with_constants("elimination to a quarter of chance", MMFS(), OF_CHANCE=0.25),
     with_constants("elimination to the level of chance", MMFS(), OF_CHANCE=1.0),
     with_constants("elimination from at most 300", MMFS(), CANDIDATES=300),
