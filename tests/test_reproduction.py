@@ -8,10 +8,11 @@ import sys
 import numpy as np
 import pytest
 
-from benchmarks.accuracy import figures, goals, page, tables, variants
+from benchmarks.accuracy import figures, goals, page, scale, tables, variants
 from benchmarks.accuracy.methods import DEFAULT, TUNED, along_path
 from benchmarks.accuracy.protocol import TASKS, Fold
 from benchmarks.accuracy.results import STORED, read
+from mmfs.io import checksum
 from tests.conftest import DATA
 
 
@@ -25,7 +26,7 @@ def test_the_figures_are_of_the_results():
         if not (STORED / f"{part}.csv").exists():
             continue
         drawn = (page.PICTURES / f"{part}.svg").read_text()
-        assert figures.checksum(part, STORED) in drawn, "run: python -m benchmarks.accuracy page"
+        assert checksum(STORED / f"{part}.csv") in drawn, "run: python -m benchmarks.accuracy page"
 
 
 def test_what_is_stored_is_complete():
@@ -100,6 +101,16 @@ def test_wrong_words():
 
     assert "there is no part 'table'" in said("table", "--data", ".")
     assert "--quick needs a folder of its own" in said("--quick", "--data", ".")
+
+
+def test_the_l1_svm_of_the_scale_part_has_columns_of_unit_variance(tmp_path, monkeypatch):
+    scale._make("kddb", "0.005", tmp_path)
+    given = []
+    monkeypatch.setattr(scale, "l1_svm", lambda X, *_: given.append(X) or np.arange(3))
+    scale._select("L1-SVM", tmp_path)
+    squares, means = given[0].multiply(given[0]).mean(axis=0), given[0].mean(axis=0)
+    variance = np.asarray(squares - np.square(means)).ravel()
+    np.testing.assert_allclose(variance[variance > 0], 1, rtol=1e-3)
 
 
 def test_standardised_by_the_training_rows_alone():

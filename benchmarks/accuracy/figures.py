@@ -1,6 +1,5 @@
 """The figures, as SVG. Each holds the checksum of the results it was drawn from."""
 
-import hashlib
 from pathlib import Path
 
 import matplotlib as mpl
@@ -13,6 +12,7 @@ from benchmarks.accuracy.methods import TUNED
 from benchmarks.accuracy.protocol import TASKS
 from benchmarks.accuracy.results import read
 from benchmarks.accuracy.tables import best_gamma, curve
+from mmfs.io import checksum
 
 COLOURS = {
     "MMFS": "#0b6e4f", TUNED: "#7fb069", "FCBF": "#b0b0b0", "QPFS": "#8d6a9f", "QPFS-N": "#c5a3d0",
@@ -26,10 +26,6 @@ STYLE = {
 }  # fmt: skip
 
 
-def checksum(part: str, results: Path) -> str:
-    return hashlib.sha256((results / f"{part}.csv").read_bytes()).hexdigest()
-
-
 def draw(results: Path, to: Path) -> None:
     """All figures that there are results for."""
     to.mkdir(parents=True, exist_ok=True)
@@ -37,7 +33,7 @@ def draw(results: Path, to: Path) -> None:
         if (results / f"{part}.csv").exists():
             with plt.rc_context(STYLE):
                 drawn = figure(read(part, results))
-                about = {"Date": None, "Description": checksum(part, results)}
+                about = {"Date": None, "Description": checksum(results / f"{part}.csv")}
                 drawn.savefig(to / f"{part}.svg", metadata=about, bbox_inches="tight")
                 plt.close(drawn)
 

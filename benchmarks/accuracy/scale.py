@@ -82,8 +82,8 @@ def _select(method: str, arrays: Path) -> dict:
     elif method == "chi2":
         seconds, J = seconds_of(lambda: univariate(chi2)(X, data.y, N_SIGNALS, True))
     else:  # on columns of unit variance, as everywhere; the others see to that themselves
-        StandardScaler(with_mean=False, copy=False).fit_transform(X)
-        seconds, J = seconds_of(lambda: l1_svm(X, data.y, N_SIGNALS, True))
+        scaled = StandardScaler(with_mean=False).fit_transform(X)
+        seconds, J = seconds_of(lambda: l1_svm(scaled, data.y, N_SIGNALS, True))
     stored = X.data.nbytes + X.indices.nbytes + X.indptr.nbytes
     return {
         "rows": X.shape[0],

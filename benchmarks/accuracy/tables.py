@@ -136,12 +136,12 @@ def _row(task, method, folder, quick) -> dict:
         if problem := method.cannot(X, y):
             return row | {"problem": problem}
         folds = folds_of(task, folder, share=0.25 if quick else 1.0)
-        return row | _over_folds(task, method, X, y, folds, numbers, quick)
+        return row | _over_folds(task, method, X, y, folds, numbers)
     except (ValueError, MemoryError, ImportError) as error:
         return row | {"problem": str(error).splitlines()[0][:200]}
 
 
-def _over_folds(task, method, X, y, folds, numbers, quick) -> dict:
+def _over_folds(task, method, X, y, folds, numbers) -> dict:
     seconds, correct, shares = [], np.zeros(len(numbers), int), []
     inner: list[Nested] = []
     majority = n_test = 0

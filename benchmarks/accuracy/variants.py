@@ -13,10 +13,10 @@ import scipy.sparse as sp
 from joblib import Parallel, delayed
 from sklearn.model_selection import StratifiedKFold
 
-from benchmarks.accuracy.methods import DEFAULT, OTHERS, QUICK, VARIANTS, ours
+from benchmarks.accuracy.methods import DEFAULT, OTHERS, PAPER, QUICK, VARIANTS, ours
 from benchmarks.accuracy.protocol import Fold
 from benchmarks.accuracy.results import read, save
-from mmfs import FCBF, FGM, GDM, QPFS
+from mmfs import QPFS
 from mmfs.datasets import load
 
 PART = "variants"
@@ -29,10 +29,7 @@ SUITE = [
 COMPARED = [
     *OTHERS,
     ours("QPFS", QPFS(), most_columns=5_000, most_rows=10_000),
-    ours("QPFS-N", QPFS(nystrom=0.01), sparse=False, most_columns=30_000),
-    ours("FCBF", FCBF(), sparse=False, most_columns=30_000),
-    ours("FGM", FGM(), several_classes=False),
-    ours("GDM", GDM(), several_classes=False),
+    *(method for method in PAPER if method.name in ("QPFS-N", "FCBF", "FGM", "GDM")),
 ]
 METHODS = [*VARIANTS, *COMPARED]
 SMALL, REPEATS, MOST_ROWS = 250, 3, 4_000

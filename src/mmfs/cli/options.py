@@ -11,8 +11,8 @@ import typer
 
 from mmfs import MMFS
 from mmfs.cli.console import Reporter, one_sentence
-from mmfs.io import FileProblem, Outputs, Table, file_and_part, format_of, read_table
-from mmfs.report import checksum, record_of
+from mmfs.io import FileProblem, Outputs, Table, checksum, file_and_part, format_of, read_table
+from mmfs.report import record_of
 
 DATA, METHOD, OUTPUT = "Data", "Selection", "Output"
 PICTURES = (".svg", ".png", ".pdf")

@@ -1,6 +1,5 @@
 """Real data sets by name: from a folder, or from where they are published."""
 
-import hashlib
 import json
 import os
 import zipfile
@@ -12,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from mmfs.datasets.catalogue import CATALOGUE, Entry, Remote
-from mmfs.io import FileProblem, Outputs, Progress
+from mmfs.io import FileProblem, Outputs, Progress, checksum
 from mmfs.io.streams import file_problems
 from mmfs.needed import needed
 
@@ -138,7 +137,8 @@ def _fetched(
     first = _first_checksums(home)
     expected = remote.checksum or first.get(remote.file)
     if path.exists():
-        if expected and _checksum(path, expected.partition(":")[0]) != expected:
+        algorithm, _, digest = (expected or "").partition(":")
+        if digest and checksum(path, algorithm) != digest:
             raise FileProblem(
                 f"{path} is not the file it should be (its checksum differs); delete it to "
                 "download it again."
@@ -157,15 +157,10 @@ def _fetched(
             f"put it into {home}."
         ) from None
     if expected is None:
-        first[remote.file] = _checksum(path, "sha256")
+        first[remote.file] = f"sha256:{checksum(path)}"
         with Outputs(force=True) as outputs:
             outputs.stage(home / CHECKSUMS).write_text(json.dumps(first, indent=1))
     return path
-
-
-def _checksum(path: Path, algorithm: str) -> str:
-    with path.open("rb") as file:
-        return f"{algorithm}:{hashlib.file_digest(file, algorithm).hexdigest()}"
 
 
 def _first_checksums(home: Path) -> dict[str, str]:

@@ -2,7 +2,7 @@
 
 from mmfs.io.formats import FORMATS, file_and_part, format_of, read_table, stage_table, write_table
 from mmfs.io.outputs import Outputs
-from mmfs.io.streams import FileProblem, Progress
+from mmfs.io.streams import FileProblem, Progress, checksum
 from mmfs.io.svmlight import read_svmlight
 from mmfs.io.table import Table
 
@@ -12,6 +12,7 @@ __all__ = [
     "Outputs",
     "Progress",
     "Table",
+    "checksum",
     "file_and_part",
     "format_of",
     "read_svmlight",

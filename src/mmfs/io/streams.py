@@ -2,6 +2,7 @@
 
 import bz2
 import gzip
+import hashlib
 import io
 import lzma
 import os
@@ -96,6 +97,11 @@ def file_problems(
         raise FileProblem(
             f"{path} is damaged ({_first_line(error)}); copy or download it again."
         ) from None
+
+
+def checksum(path: Path, algorithm: str = "sha256") -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, algorithm).hexdigest()
 
 
 def _first_line(error: Exception) -> str:

@@ -1,12 +1,11 @@
 """What was done and found, as a record and as a page."""
 
 from mmfs.report.page import comparison_page, selection_page
-from mmfs.report.record import HIGHER, as_json, checksum, record_of, selection_record, shown
+from mmfs.report.record import HIGHER, as_json, record_of, selection_record, shown
 
 __all__ = [
     "HIGHER",
     "as_json",
-    "checksum",
     "comparison_page",
     "record_of",
     "selection_page",

@@ -1,6 +1,5 @@
 """What was done, so that it can be done again."""
 
-import hashlib
 import json
 import math
 import platform
@@ -21,11 +20,6 @@ HIGHER = "higher in "
 MOST_CLASSES = 8  # that are named
 
 LIBRARIES = ("mmfs", "numpy", "scipy", "scikit-learn", "numba")
-
-
-def checksum(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def versions() -> dict[str, str]:
