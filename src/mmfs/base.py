@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mmfs.columns import Columns, as_columns
 from mmfs.columns.distinct import fingerprint_vectors, repeats
+from mmfs.columns.empty import without_empty
 from mmfs.relevance import Target, encode_target, relevance_of
 from mmfs.validation import Rule, check_finite, read_input
 
@@ -31,6 +32,7 @@ class Data:
     target: Target
     products: Array  # F'Y
     fingerprints: Array
+    left: Array | None = None  # the columns these are, if empty ones were left out
 
     @property
     def usable(self) -> Array:
@@ -55,13 +57,21 @@ class Data:
         return repeats(self.fingerprints, r, self.usable, mirrors)
 
 
-def first_pass(X: Any, y: Array, task: str, center: bool, n_jobs: int | None = None) -> Data:
+def first_pass(
+    X: Any,
+    y: Array,
+    task: str,
+    center: bool,
+    n_jobs: int | None = None,
+    leave_out_empty: bool = False,
+) -> Data:
     """Read X once: mean and scale of every column, its products with the target, fingerprints."""
     target = encode_target(y, task)
+    X, left = without_empty(X) if leave_out_empty else (X, None)
     columns = as_columns(X, center=center, n_jobs=n_jobs)
     q = target.Y.shape[1]
     products = columns.moments(np.hstack([target.Y, fingerprint_vectors(X.shape[0], center)]))
-    return Data(X, y, columns, target, products[:, :q], products[:, q:])
+    return Data(X, y, columns, target, products[:, :q], products[:, q:], left)
 
 
 class Selector(SelectorMixin, BaseEstimator):
@@ -103,10 +113,12 @@ class Selector(SelectorMixin, BaseEstimator):
     def _fit(self, *data: Any, **how: Any) -> None:
         """From X and y set `indices_`, and whatever else is to be known of the fit."""
 
-    def _read(self, X: Any, y: Any, task: str, center: bool = True) -> Data:
+    def _read(
+        self, X: Any, y: Any, task: str, center: bool = True, leave_out_empty: bool = False
+    ) -> Data:
         X, y = read_input(self, X, y, needs_y=True)
-        data = first_pass(X, y, task, center, self.n_jobs)
-        check_finite(data.columns, getattr(self, "feature_names_in_", None))
+        data = first_pass(X, y, task, center, self.n_jobs, leave_out_empty)
+        check_finite(data.columns, getattr(self, "feature_names_in_", None), data.left)
         return data
 
     def _say(self, text: str, done: float | None = None, total: float | None = None) -> None:

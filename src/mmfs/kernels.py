@@ -109,6 +109,10 @@ class Correlation:
         assert a.block is not None
         if self.U is None or a.U is None:
             return self.columns.project(a.block.combine(alphas))
+        if self.width == 1:
+            projected = self.columns.project(a.block.combine(alphas * a.U))
+            projected *= self.U
+            return projected
         weights = (alphas[:, :, None] * a.U[:, None, :]).reshape(len(alphas), -1)
         projected = self.columns.project(a.block.combine(weights))
         projected = projected.reshape(len(projected), -1, a.U.shape[1])

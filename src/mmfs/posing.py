@@ -40,6 +40,8 @@ class Posed:
     n_outputs: int
     tau: float
     chance: Callable[[], float]  # the relevance that one in N random columns exceeds
+    n_columns: int  # of X, also where its empty columns were left out
+    left: Array | None  # and these are the others
 
     @property
     def n_rows(self) -> int:
@@ -54,7 +56,19 @@ class Posed:
         return 1 if self.columns is None else self.columns.n_passes
 
     def number(self, asked: int | float | None) -> int | None:
-        return number_to_select(asked, len(self.usable), int(self.usable.sum()))
+        return number_to_select(asked, self.n_columns, int(self.usable.sum()))
+
+    def original(self, J: Array) -> Array:
+        """Columns of X that are columns J of the problem."""
+        return J if self.left is None else self.left[J]
+
+    def spread(self, values: Array, of_empty: float) -> Array:
+        """Values of all columns of X from those of the problem."""
+        if self.left is None:
+            return values
+        out = np.full(self.n_columns, of_empty)
+        out[self.left] = values
+        return out
 
     def eliminates(self, rank: str, gamma: Any, k: int | None) -> bool:
         """Whether k features are chosen by elimination; "auto" does so if gamma is found too."""
@@ -99,8 +113,13 @@ def kind_of_relevance(selector: Any) -> Any:
     return selector.relevance
 
 
-def pose(selector: Any, X: Any, y: Any, rng: np.random.RandomState) -> Posed:
-    """Read X and y under the parameters of `selector`, an MMFS."""
+def pose(
+    selector: Any, X: Any, y: Any, rng: np.random.RandomState, leave_out_empty: bool = False
+) -> Posed:
+    """Read X and y under the parameters of `selector`, an MMFS.
+
+    The problem may be without the empty columns of X, unless relevances are given for them.
+    """
     if is_name(selector.kernel, "precomputed"):
         X, y = read_input(selector, X, y, needs_y=False)
         similarity: Similarity = Precomputed(check_similarities(X))
@@ -108,10 +127,13 @@ def pose(selector: Any, X: Any, y: Any, rng: np.random.RandomState) -> Posed:
         kind = selector.relevance
         r = given(kind(X, y) if callable(kind) else kind, usable)
         columns, n_outputs, n_rows, marks = None, 1, len(X), X.sum(axis=1)
+        n_columns, left = len(X), None
     else:
-        data = selector._read(X, y, selector.task, selector.center)
+        kind = kind_of_relevance(selector)
+        leave_out_empty &= isinstance(kind, str | hsic)
+        data = selector._read(X, y, selector.task, selector.center, leave_out_empty)
         similarity = similarity_of(selector.kernel, data.columns, data.products)
-        kind, usable = kind_of_relevance(selector), data.usable
+        usable, n_columns, left = data.usable, selector.n_features_in_, data.left
         r = data.relevance(kind, rng)
         marks = data.fingerprints
         eligible = usable & ~data.repeated(r, similarity.mirrors)
@@ -126,4 +148,6 @@ def pose(selector: Any, X: Any, y: Any, rng: np.random.RandomState) -> Posed:
 
     tau = selector.theta / (1 - selector.theta)
     problem = Problem(similarity, np.where(eligible, tau * r, -np.inf), float(selector.C))
-    return Posed(problem, r, usable, eligible, marks, y, columns, n_outputs, tau, chance)
+    return Posed(
+        problem, r, usable, eligible, marks, y, columns, n_outputs, tau, chance, n_columns, left
+    )

@@ -170,8 +170,10 @@ def correlation(products: Array) -> Array:
 
     `products` = F'Y. For two classes the correlation ratio is |correlation|.
     """
-    r = np.minimum(np.sqrt(np.einsum("jc,jc->j", products, products)), 1.0)
-    return np.round(r, DIGITS)  # copies are as relevant as each other: no ties by rounding error
+    one = products.shape[1] == 1
+    r = np.abs(products[:, 0]) if one else np.sqrt(np.einsum("jc,jc->j", products, products))
+    np.minimum(r, 1.0, out=r)
+    return np.round(r, DIGITS, out=r)  # copies are as relevant as each other, to the last digit
 
 
 def binned_mutual_info(columns: Columns, target: Target) -> Array:

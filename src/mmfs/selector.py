@@ -219,7 +219,7 @@ class MMFS(Selector):
         self.verbose = verbose
 
     def _fit(self, X: Any, y: Any) -> None:
-        self._solve(*self._pose(X, y))
+        self._solve(*self._pose(X, y, leave_out_empty=True))
 
     def _solve(self, posed: Posed, rng: np.random.Generator) -> None:
         """Solve the problem, rank the columns, remember what is to be known."""
@@ -232,17 +232,20 @@ class MMFS(Selector):
             order, _ = order_of_entry(solve_path(posed.problem, solution, **options))
         elif not self._constrained() and posed.eliminates(self.rank, self.gamma, k):
             order = order_of_elimination(posed.problem, solution, rng)
-        self.indices_ = solution.ranked(k, posed.repeated, order)
-        self._keep(solution, posed)
+        selected = solution.ranked(k, posed.repeated, order)
+        self.indices_ = posed.original(selected)
+        self._keep(solution, posed, selected)
         own = solution.n_iter if self.solver == "dcd" else 0
         self.n_passes_ = own + posed.n_passes
 
-    def _pose(self, X: Any, y: Any) -> tuple[Posed, np.random.Generator]:
+    def _pose(
+        self, X: Any, y: Any, leave_out_empty: bool = False
+    ) -> tuple[Posed, np.random.Generator]:
         """The problem, and the random numbers to solve it by."""
         check_parameters(self)
         self._check_combinations()
         rng = check_random_state(self.random_state)
-        posed = pose(self, X, y, rng)
+        posed = pose(self, X, y, rng, leave_out_empty)
         return posed, np.random.default_rng(rng.randint(2**31))
 
     def _solver_options(self, rng: np.random.Generator) -> dict[str, Any]:
@@ -271,30 +274,32 @@ class MMFS(Selector):
                 f"holds similarities instead of data; got relevance={self.relevance!r}."
             )
 
-    def _keep(self, solution: Solution, posed: Posed) -> None:
+    def _keep(self, solution: Solution, posed: Posed, selected: Array) -> None:
         """What a fitted selector remembers: little, unless asked for more."""
         verdict, r = solution.verdict, posed.relevance
-        self._weights = (solution.J, solution.alpha)
+        self._weights = (posed.original(solution.J), solution.alpha)
         self._support_marks = posed.marks[solution.J]
         dropped = posed.usable.copy()
-        dropped[self.indices_] = False
-        self._runners_up = in_order(np.where(dropped, -r, np.inf), REMEMBERED)
+        dropped[selected] = False
+        runners_up = in_order(np.where(dropped, -r, np.inf), REMEMBERED)
+        self._runners_up = posed.original(runners_up)
         self._y, self._n_rows, self._tau = copy(posed.y), posed.n_rows, posed.tau
         self._parameters = self.get_params(deep=False)
         self._scores = None
-        if self.keep_scores is True or (self.keep_scores == "auto" and len(r) <= KEPT_COLUMNS):
+        few = posed.n_columns <= KEPT_COLUMNS
+        if self.keep_scores is True or (self.keep_scores == "auto" and few):
             gradient = verdict.redundancy + verdict.b - posed.tau * r
             self._scores = {
-                "relevance_": r,
-                "redundancy_": verdict.redundancy,
-                "gradient_": gradient,
+                "relevance_": posed.spread(r, 0.0),
+                "redundancy_": posed.spread(verdict.redundancy, 0.0),
+                "gradient_": posed.spread(gradient, verdict.b),
             }
         self.gamma_ = solution.gamma
         self.b_ = verdict.b
         self.gap_ = verdict.relative_gap
         self.objective_ = verdict.objective
         self.n_iter_ = solution.n_iter
-        self.n_constant_ = len(r) - int(posed.usable.sum())
+        self.n_constant_ = posed.n_columns - int(posed.usable.sum())
         self.n_duplicate_ = int(posed.repeated.sum())
 
     def explain(

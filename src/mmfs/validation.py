@@ -108,12 +108,15 @@ def read_input(selector: Any, X: Any, y: Any, needs_y: bool) -> tuple[Any, Any]:
     raise ValueError(f"X has {column}; encode it as numbers, or leave it out.")
 
 
-def check_finite(columns: Columns, names: Array | None) -> None:
-    """After `moments`: no column may hold NaN, infinity, or numbers whose squares overflow."""
+def check_finite(columns: Columns, names: Array | None, numbers: Array | None = None) -> None:
+    """After `moments`: no column may hold NaN, infinity, or numbers whose squares overflow.
+
+    Columns may have other numbers than their places.
+    """
     bad = np.flatnonzero(~np.isfinite(columns.inverse))
     if len(bad) == 0:
         return
-    j = int(bad[0])
+    j = int(bad[0]) if numbers is None else int(numbers[bad[0]])
     values = columns.values(bad[:1]).ravel()
     wrong = np.flatnonzero(~np.isfinite(values))
     name = f"column {j}" if names is None else f"column {j} ({names[j]!r})"

@@ -6,6 +6,8 @@ N^2 TOLERANCE^2: never, in practice. A copy with another unit or offset counts a
 
 import numpy as np
 
+from mmfs._compiled.vectors import mark_repeats
+
 Array = np.ndarray
 
 TOLERANCE = 1e-11
@@ -29,27 +31,6 @@ def repeats(fingerprints: Array, r: Array, among: Array, mirrors: bool) -> Array
     where the mask `among` is True are looked at. With `mirrors`, a column and its mirror image
     are the same too.
     """
-    first, second = fingerprints[:, 0].copy(), fingerprints[:, 1].copy()
-    if mirrors:
-        second *= np.sign(first)
-        np.abs(first, out=first)
-    first[~among] = np.arange(2, 2 + np.count_nonzero(~among))  # near nothing
-    order = np.argsort(first)
-    near = np.flatnonzero(np.diff(first[order]) <= TOLERANCE)
-    left, right = order[near], order[near + 1]
-    same = np.abs(second[left] - second[right]) <= TOLERANCE
-    near, left, right = near[same], left[same], right[same]
-
-    out = np.zeros(len(r), dtype=bool)
-    if len(near) == 0:
-        return out
-    # Pairs of neighbours that follow one another form a group.
-    starts = np.flatnonzero(np.diff(near, prepend=-2) > 1)
-    members = np.insert(right, starts, left[starts])
-    starts += np.arange(len(starts))
-    best = np.maximum.reduceat(r[members], starts)
-    sizes = np.diff(starts, append=len(members))
-    relevant = r[members] >= np.repeat(best, sizes) * (1 - 1e-9)
-    out[members] = True
-    out[np.minimum.reduceat(np.where(relevant, members, len(r)), starts)] = False
+    out = ~among
+    mark_repeats(fingerprints, r, TOLERANCE, mirrors, out)
     return out

@@ -41,7 +41,6 @@ class SparseColumns(Columns):
         return zip((0, *cuts), (*cuts, n), strict=True)
 
     def moments(self, V: Array) -> Array:
-        V = np.ascontiguousarray(V)
         products = self._moments(V)
         if products is None:
             # Unsorted or repeated entries: put a copy in order, the input stays as it is.
@@ -70,6 +69,8 @@ class CscColumns(SparseColumns):
         self.mean, self.inverse = np.empty(n_columns), np.empty(n_columns)
         products = np.empty((n_columns, V.shape[1]))
 
+        V = np.pad(V, ((0, 0), (0, max(0, 4 - V.shape[1]))))
+
         def work(start: int, stop: int) -> bool:
             return passes.csc_moments(
                 *self.arrays, V, self.center, start, stop, self.mean, self.inverse, products
@@ -79,9 +80,9 @@ class CscColumns(SparseColumns):
 
     def project(self, V: Array) -> Array:
         self.n_passes += 1
-        V = np.ascontiguousarray(V)
         out = np.empty((self.shape[1], V.shape[1]))
         standard = (self.mean, self.inverse)
+        V = np.ascontiguousarray(V)
 
         def work(start: int, stop: int) -> None:
             if V.shape[1] == 1:
@@ -117,6 +118,7 @@ class CsrColumns(SparseColumns):
 
     def _moments(self, V: Array) -> Array | None:
         self.n_passes += 1
+        V = np.ascontiguousarray(V)
         n_rows, n_columns = self.shape
         sums = np.zeros((n_columns, 4 + V.shape[1]))
         for start, stop in self._portions():

@@ -3,7 +3,8 @@
 Every solver supplies `solve(gamma, shift)`, the alpha that minimises
 1/2 alpha'Q alpha + (gamma/2) s^2 - (r - shift)'alpha over the box on the columns it works with,
 started from the previous one; an aim calls it once or many times. The searches are over one
-number, b = gamma s + shift: all forms of the problem share one family of solutions.
+number, b = gamma s + shift: all forms of the problem share one family of solutions. A solver that
+holds Q can also walk along that family: `follow`.
 """
 
 from collections.abc import Callable
@@ -12,8 +13,9 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
+from mmfs._compiled.homotopy import Enough
+
 Array = np.ndarray
-Solve = Callable[[float, float], Array]
 
 # Search range and precision of gamma: a step of the precision changes alpha by as much.
 GAMMA_MIN, GAMMA_MAX, PRECISION = 1e-6, 1e3, 1e-3
@@ -30,12 +32,17 @@ class Found(NamedTuple):
     complete: bool = True
 
 
+class Solver(NamedTuple):
+    solve: Callable[[float, float], Array]
+    follow: Callable[[Enough, float], Found | None] | None = None
+
+
 class Aim(Protocol):
     @property
     def fewest(self) -> int:
         """Columns without which it cannot be reached."""
 
-    def __call__(self, solve: Solve, start: float | None = None, floor: float = 0.0) -> Found:
+    def __call__(self, solver: Solver, start: float | None = None, floor: float = 0.0) -> Found:
         """Search from an earlier gamma, and no further than to b = gamma s = `floor`."""
 
 
@@ -46,31 +53,44 @@ class AtGamma:
     gamma: float
     fewest: int = 1
 
-    def __call__(self, solve: Solve, start: float | None = None, floor: float = 0.0) -> Found:
-        return Found(solve(self.gamma, 0.0), self.gamma)
+    def __call__(self, solver: Solver, start: float | None = None, floor: float = 0.0) -> Found:
+        return Found(solver.solve(self.gamma, 0.0), self.gamma)
 
 
 @dataclass(frozen=True)
 class LargestGamma:
-    """The solution at the largest gamma where `reached(alpha, gamma)` holds."""
+    """The solution at the largest gamma with at least n support features, or as many as there are.
 
-    reached: Callable[[Array, float], bool]
-    fewest: int = 1
+    And with more, up to `most`, while b, the relevance a feature must have left, is above `level`;
+    but no further than to b = `lowest`.
+    """
 
-    def __call__(self, solve: Solve, start: float | None = None, floor: float = 0.0) -> Found:
+    fewest: int  # n
+    level: float = np.inf
+    most: float = 0.0
+    lowest: float = 0.0
+
+    def __call__(self, solver: Solver, start: float | None = None, floor: float = 0.0) -> Found:
+        if solver.follow:
+            enough = Enough(self.fewest, self.level, self.most, max(self.lowest, floor))
+            if found := solver.follow(enough, PRECISION):
+                return found._replace(complete=found.complete or self.lowest >= floor)
+        return self._search(solver, start, floor)
+
+    def _search(self, solver: Solver, start: float | None, floor: float) -> Found:
         def far_enough(alpha: Array, gamma: float) -> bool:
-            return self.reached(alpha, gamma) or gamma * alpha.sum() <= floor
+            return self._reached(alpha, gamma) or gamma * alpha.sum() <= floor
 
         gamma = 1.0 if start is None else start
         factor = 4.0 if start is None else 1.05
-        alpha = solve(gamma, 0.0)
+        alpha = solver.solve(gamma, 0.0)
         upward = far_enough(alpha, gamma)
         # Go on by growing factors until the answer turns ...
         while True:
             last, last_alpha = gamma, alpha
             gamma = min(gamma * factor, GAMMA_MAX) if upward else max(gamma / factor, GAMMA_MIN)
             factor = factor**1.5
-            alpha = solve(gamma, 0.0)
+            alpha = solver.solve(gamma, 0.0)
             at_end = gamma in (GAMMA_MIN, GAMMA_MAX)
             if far_enough(alpha, gamma) != upward or at_end:
                 break
@@ -79,12 +99,17 @@ class LargestGamma:
         # ... then bisect between the last gamma on either side.
         while high / low > 1 + PRECISION:
             gamma = float(np.sqrt(low * high))
-            alpha = solve(gamma, 0.0)
+            alpha = solver.solve(gamma, 0.0)
             if far_enough(alpha, gamma):
                 low, best = gamma, alpha
             else:
                 high = gamma
-        return Found(best, low, self.reached(best, low) or at_end)
+        return Found(best, low, self._reached(best, low) or at_end)
+
+    def _reached(self, alpha: Array, gamma: float) -> bool:
+        b, n_support = float(gamma * alpha.sum()), int(np.count_nonzero(alpha))
+        enough = n_support >= self.fewest and (b <= self.level or n_support >= self.most)
+        return enough or 0 < b <= self.lowest
 
 
 def enough_support(n: int, r_max: float, level: float = np.inf, most: int = 0) -> LargestGamma:
@@ -92,18 +117,12 @@ def enough_support(n: int, r_max: float, level: float = np.inf, most: int = 0) -
 
     And more, up to `most`, while b, the relevance a feature must have left, is above `level`.
     """
-
-    def reached(alpha: Array, gamma: float) -> bool:
-        b, n_support = float(gamma * alpha.sum()), int(np.count_nonzero(alpha))
-        enough = n_support >= n and (b <= level or n_support >= most)
-        return enough or 0 < b <= 0.01 * r_max
-
-    return LargestGamma(reached, fewest=n)
+    return LargestGamma(n, level, most, lowest=0.01 * r_max)
 
 
 def below_level(level: float) -> LargestGamma:
     """b = gamma s, the relevance a feature must have left to enter, is at most `level`."""
-    return LargestGamma(lambda alpha, gamma: bool(gamma * alpha.sum() <= level))
+    return LargestGamma(1, level, np.inf)
 
 
 @dataclass(frozen=True)
@@ -121,12 +140,12 @@ class UnitSum:
     def fewest(self) -> int:
         return 2 * int(np.ceil(1 / self.C))
 
-    def __call__(self, solve: Solve, start: float | None = None, floor: float = 0.0) -> Found:
+    def __call__(self, solver: Solver, start: float | None = None, floor: float = 0.0) -> Found:
         # s falls from its largest value, at a low shift, to 0 at shift = max r: bracket s = 1 ...
         high, above, width = self.r_max, -1.0, 1.0
         while True:
             low = high - width
-            alpha = solve(1.0, low)
+            alpha = solver.solve(1.0, low)
             below = float(alpha.sum()) - 1.0
             if below >= -ROUNDING or width > WIDEST:
                 break
@@ -135,7 +154,7 @@ class UnitSum:
         secant = True
         while abs(alpha.sum() - 1.0) > ROUNDING and high - low > ROUNDING * max(1.0, abs(high)):
             shift = low + (high - low) * (below / (below - above) if secant else 0.5)
-            alpha = solve(1.0, shift)
+            alpha = solver.solve(1.0, shift)
             value = float(alpha.sum()) - 1.0
             if value > 0:
                 low, below = shift, value

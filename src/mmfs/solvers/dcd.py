@@ -6,10 +6,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mmfs._compiled import descent as compiled
+from mmfs._compiled.homotopy import Enough, let_b_fall
 from mmfs.columns import DenseColumns, SparseColumns
 from mmfs.kernels import Correlation, Similarity
 from mmfs.problem import Problem
-from mmfs.solvers.aims import Aim
+from mmfs.solvers.aims import Aim, Found, Solver
 from mmfs.solvers.solution import Solution
 
 Array = np.ndarray
@@ -22,6 +23,12 @@ NEWTON_LIMIT = 500
 
 # Free coordinates up to which it also ends a descent: equal claims then get equal weights.
 POLISH_LIMIT = 100
+
+# Support columns up to which a walk from the first on is cheaper than a search for its end.
+FOLLOW_LIMIT = 300
+
+# Of the largest relevance, the least b that a walk goes to.
+LEAST = 1e-6
 
 # Columns for which a whole Gram matrix is still reasonable: 3 GB.
 GRAM_LIMIT = 20_000
@@ -81,6 +88,31 @@ class GramDescent(Descent):
                 break
         return clean(self.alpha)
 
+    @property
+    def solver(self) -> Solver:
+        return Solver(self.solve, self.follow)
+
+    def follow(self, enough: Enough, precision: float) -> Found | None:
+        """Let b fall from the first column on until there is enough; None if that fails.
+
+        As it does where there are too many columns, or where Q is not what it should be.
+        """
+        Q, r, r_max = self.Q.form.Q, self.r, float(self.r.max())
+        if r_max <= 0 or enough.n > FOLLOW_LIMIT:
+            return None
+        lowest = max(float(enough.lowest), LEAST * r_max)
+        enough = Enough(int(enough.n), float(enough.level), float(enough.most), lowest)
+        alpha, b, reached, ended = let_b_fall(
+            Q, r, float(self.C), enough, float(precision), FOLLOW_LIMIT, 100 + 20 * len(r)
+        )
+        alpha = clean(alpha)
+        left = r - compiled.gram_product(Q, alpha)[:, 0] - b
+        wrong = np.where(alpha > 0, np.where(alpha < self.C, np.abs(left), -left), left)
+        if not ended or not alpha.any() or wrong.max() > max(self.eps, 1e-9 * r_max):
+            return None
+        self.alpha[:] = alpha
+        return Found(alpha, b / float(alpha.sum()), reached)
+
 
 def clean(alpha: Array, relative: float = 1e-9) -> Array:
     """A copy without the traces that rounding leaves where alpha should be zero."""
@@ -115,7 +147,7 @@ def plain_dcd(
 
     gamma = None
     while True:
-        alpha, gamma = aim(solve, gamma)[:2]
+        alpha, gamma = aim(Solver(solve), gamma)[:2]
         J = np.flatnonzero(alpha)
         verdict = problem.judge(problem.Q.take(J), alpha[J], gamma)
         if verdict.relative_gap <= tol or exhausted or inner_tol < 1e-14:

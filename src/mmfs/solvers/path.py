@@ -114,7 +114,7 @@ def _solve_on(
     for t, (aim, C) in enumerate(zip(aims, Cs, strict=True)):
         descent.C = float(C)
         np.minimum(descent.alpha, C, out=descent.alpha)
-        alphas[:, t], gamma, _ = aim(descent.solve, gamma)
+        alphas[:, t], gamma, _ = aim(descent.solver, gamma)
         gammas[t] = gamma
     return alphas, gammas
 

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 from mmfs.kernels import Correlation, Similarity, Taken
 from mmfs.problem import Problem
-from mmfs.solvers.aims import Aim, UnitSum
+from mmfs.solvers.aims import Aim, Solver, UnitSum
 from mmfs.solvers.dcd import clean
 from mmfs.solvers.solution import Solution
 
@@ -47,7 +47,7 @@ def quadratic_programme(
     if isinstance(aim, UnitSum):  # the library takes the constraint s = 1 as it is
         alpha, gamma = aim.exact(solve(None, 0.0)), None
     else:
-        alpha, gamma = aim(solve)[:2]
+        alpha, gamma = aim(Solver(solve))[:2]
     verdict = problem.judge(taken, alpha, gamma)
     support = alpha > 0
     return Solution(eligible[support], alpha[support], gamma, verdict, n_iter)

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mmfs._compiled.vectors import smallest
 from mmfs.problem import Verdict
 
 Array = np.ndarray
@@ -49,8 +50,6 @@ def by_weight(J: Array, alpha: Array, gradient: Array) -> Array:
 
 def in_order(values: Array, n: int, below: float = np.inf) -> Array:
     """Positions of the n smallest values below a limit, in order, ties by position."""
-    positions = np.flatnonzero(values < below)
-    if len(positions) > n:
-        limit = np.partition(values[positions], n - 1)[n - 1]
-        positions = positions[values[positions] <= limit]
-    return positions[np.argsort(values[positions], kind="stable")][:n]
+    values = np.ascontiguousarray(values, dtype=np.float64)
+    positions = smallest(values, max(n, 1), float(below))[:n]
+    return positions[np.argsort(values[positions], kind="stable")]

@@ -16,8 +16,9 @@ from mmfs.solvers.solution import Solution, in_order
 
 Array = np.ndarray
 
-# The fewest columns to add in a round; how deep a search may go below what is left outside.
-FEWEST, DEPTH = 100, 0.25
+# The fewest columns to add in a round; for each that is needed, columns to begin with; how deep a
+# search may go below what is left outside.
+FEWEST, FIRST, DEPTH = 100, 3, 0.25
 
 
 class WorkingSet:
@@ -34,11 +35,10 @@ class WorkingSet:
         problem = self.problem
         return GramDescent(self.Q, problem.r[self.taken.J], problem.C, self.eps, rng)
 
-    def outside(self, values: Array) -> Array:
-        """A copy with infinity where columns have been taken."""
-        values = values.copy()
-        values[self.taken.J] = np.inf
-        return values
+    def outside(self, values: Array, n: int) -> Array:
+        """The n columns with the smallest values, in order, that have not been taken."""
+        J = in_order(values, n + len(self.taken.J))
+        return J[~np.isin(J, self.taken.J)][:n]
 
     def add(self, J: Array) -> None:
         Q, taken = self.problem.Q, self.taken
@@ -64,25 +64,27 @@ def working_set(
     **_: Any,
 ) -> Solution:
     """After every round `report(round, columns, gap)` is told."""
-    here = WorkingSet(problem, in_order(-problem.r, max(FEWEST, aim.fewest)), tol)
+    here = WorkingSet(problem, in_order(-problem.r, max(FEWEST, FIRST * aim.fewest)), tol)
     alpha = np.zeros(len(here.taken.J))
-    gamma, floor = None, -DEPTH * here.outside(-problem.r).min()
+    next_best = problem.r[here.outside(-problem.r, 1)].max(initial=0.0)
+    gamma, floor = None, DEPTH * float(next_best)
     for n_iter in range(1, max_iter + 1):
         descent = here.descent(rng)
         descent.alpha[: len(alpha)] = alpha
         # Far below the relevance that the best column outside has left, a search would only find
         # what these columns can do without it.
-        alpha, gamma, complete = aim(descent.solve, gamma, floor)
+        alpha, gamma, complete = aim(descent.solver, gamma, floor)
         verdict = problem.judge(here.taken, alpha, gamma)
         if report:
             report(n_iter, len(alpha), verdict.relative_gap)
         closed = verdict.relative_gap <= tol
         if (closed and complete) or n_iter == max_iter:
             break
-        b, outside = verdict.b, here.outside(verdict.gradient)
-        floor = DEPTH * min(b - outside.min(), here.r_max)
         n_more = max(FEWEST, aim.fewest, 2 * int(np.count_nonzero(alpha)))
-        worst = in_order(outside, n_more, below=0.0 if complete else b - floor)
+        worst = here.outside(verdict.gradient, n_more)
+        G = verdict.gradient[worst]
+        floor = DEPTH * min(verdict.b - G.min(initial=np.inf), here.r_max)
+        worst = worst[G < (0.0 if complete else verdict.b - floor)]
         if len(worst):
             here.add(worst)
         elif not closed and not here.sharpen():  # all that is missing is precision

@@ -1,0 +1,239 @@
+"""All solutions, one after the other: alpha as a function of b.
+
+    min over 0 <= alpha <= C of  1/2 alpha'Q alpha - (r - b)'alpha
+
+is piecewise linear in b (non-negative least angle regression, with an upper bound). `left` =
+r - Q alpha is the relevance that each column has left: b for the free columns (0 < alpha < C), at
+most b where alpha = 0, at least b where alpha = C. As b falls by t, the free alpha rise by t v with
+Q_ff v = 1, until a column becomes free or is free no more: a knot. The Cholesky factor L of Q_ff
+follows by a row more or less.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+REORDER = {"reassoc", "contract", "nsz"}
+
+ZERO, FREE, FULL = 0, 1, 2
+
+# A column with less of its own than this beside the free ones depends on them; one that does not
+# come nearer to b by more than this per step never meets it.
+DEPENDENT, PARALLEL = 1e-10, 1e-12
+
+
+class Walk(NamedTuple):
+    """What changes from knot to knot; the first n_free of `free` are the free columns."""
+
+    Q: np.ndarray
+    C: float
+    alpha: np.ndarray
+    left: np.ndarray
+    place: np.ndarray  # ZERO, FREE or FULL
+    free: np.ndarray
+    L: np.ndarray
+
+
+class Enough(NamedTuple):
+    """n support columns where b <= level, or `most` of them; but not below `lowest`."""
+
+    n: int
+    level: float
+    most: float
+    lowest: float
+
+
+@njit(cache=True, nogil=True, fastmath=REORDER)
+def _inner(a, b, n):
+    total = 0.0
+    for i in range(n):
+        total += a[i] * b[i]
+    return total
+
+
+@njit(cache=True, nogil=True)
+def _forward(L, n, x):
+    """x <- L^-1 x"""
+    for i in range(n):
+        x[i] = (x[i] - _inner(L[i], x, i)) / L[i, i]
+
+
+@njit(cache=True, nogil=True)
+def _backward(L, n, x):
+    """x <- L'^-1 x"""
+    for i in range(n - 1, -1, -1):
+        x[i] /= L[i, i]
+        for k in range(i):
+            x[k] -= L[i, k] * x[i]
+
+
+@njit(cache=True, nogil=True)
+def _enter(walk, n_free, j):
+    """Make column j free, if it does not depend on those that are; its row of L is there anyway."""
+    row = walk.L[n_free]
+    for k in range(n_free):
+        row[k] = walk.Q[j, walk.free[k]]
+    _forward(walk.L, n_free, row)
+    pivot = walk.Q[j, j] - _inner(row, row, n_free)
+    if pivot <= DEPENDENT * walk.Q[j, j]:
+        return False
+    row[n_free] = np.sqrt(pivot)
+    walk.free[n_free], walk.place[j] = j, FREE
+    return True
+
+
+@njit(cache=True, nogil=True)
+def _leave(walk, n_free, p):
+    """The p-th free column is free no more: L without its row, by Givens rotations."""
+    L = walk.L
+    for i in range(p, n_free - 1):
+        walk.free[i] = walk.free[i + 1]
+        L[i, : i + 2] = L[i + 1, : i + 2]
+    for k in range(p, n_free - 1):
+        size = np.hypot(L[k, k], L[k, k + 1])
+        c, s = L[k, k] / size, L[k, k + 1] / size
+        for i in range(k, n_free - 1):
+            a, b = L[i, k], L[i, k + 1]
+            L[i, k], L[i, k + 1] = c * a + s * b, c * b - s * a
+
+
+@njit(cache=True, nogil=True)
+def _to_bound(walk, n_free, v):
+    """How far the free alpha can go along v, and the place of the one that meets its bound."""
+    t, first = np.inf, -1
+    for k in range(n_free):
+        alpha = walk.alpha[walk.free[k]]
+        room = alpha if v[k] < 0.0 else walk.C - alpha
+        if v[k] != 0.0 and room < t * abs(v[k]):
+            t, first = max(room, 0.0) / abs(v[k]), k
+    return t, first
+
+
+@njit(cache=True, nogil=True)
+def _to_column(walk, b, step, t):
+    """How far b can fall, at most by t, and the column that becomes free there, or -1."""
+    first = -1
+    for j in range(len(step)):
+        if walk.place[j] == FREE:
+            continue
+        sign = 1.0 if walk.place[j] == ZERO else -1.0
+        nearer, room = sign * (1.0 - step[j]), sign * (b - walk.left[j])
+        if nearer > PARALLEL and room < t * nearer:
+            t, first = max(room, 0.0) / nearer, j
+    return t, first
+
+
+@njit(cache=True, nogil=True)
+def _times(Q, free, n_free, v):
+    """Q v, for v over the free columns."""
+    out = np.zeros(len(Q))
+    for k in range(n_free):
+        weight, row = v[k], Q[free[k]]
+        for j in range(len(out)):
+            out[j] += weight * row[j]
+    return out
+
+
+@njit(cache=True, nogil=True)
+def _refine(walk, n_free, r, b):
+    """Free the free alpha from the rounding errors of many knots."""
+    walk.left[:] = r
+    for j in range(len(r)):
+        if walk.alpha[j] > 0.0:
+            walk.left[:] -= walk.alpha[j] * walk.Q[j]
+    rest = np.empty(n_free)
+    for k in range(n_free):
+        rest[k] = walk.left[walk.free[k]] - b
+    _forward(walk.L, n_free, rest)
+    _backward(walk.L, n_free, rest)
+    for k in range(n_free):
+        j = walk.free[k]
+        walk.alpha[j] = min(max(walk.alpha[j] + rest[k], 0.0), walk.C)
+
+
+@njit(cache=True, nogil=True)
+def _small(b, s, rise, b_falls, precision):
+    """The t by which gamma = b / s falls by its `precision`, while s rises by `rise` per t."""
+    if s == 0.0:
+        return precision * b / rise
+    return precision * b * s / (b_falls * s + (1.0 - precision) * b * rise)
+
+
+@njit(cache=True, nogil=True)
+def let_b_fall(Q, r, C, enough, precision, max_free, max_knots):
+    """From the largest r, where alpha = 0, until there is enough.
+
+    Returns alpha, b, whether it ended because there was enough or can be no more, and whether it
+    ended at all before there were max_free free columns, or max_knots knots. A column has entered
+    when gamma has fallen by `precision` of its value, or half-way to the next knot.
+    """
+    n, alpha, b = len(r), np.zeros(len(r)), r.max()
+    place, free = np.zeros(n, dtype=np.int8), np.empty(n, dtype=np.int64)
+    walk = Walk(Q, C, alpha, r.copy(), place, free, np.empty((max_free + 1, max_free + 1)))
+    n_free, n_full, entering = 0, 0, -1
+    for _ in range(max_knots):
+        if n_free >= max_free:
+            break
+        # Where alpha goes: with b; or, where the entering column depends on the free ones, along
+        # the direction in which nothing changes but s, until one of them meets a bound.
+        jump = 0.0
+        if entering >= 0:
+            if _enter(walk, n_free, entering):
+                n_free, entering = n_free + 1, -1
+            else:
+                jump = 1.0 if place[entering] == ZERO else -1.0
+        if jump == 0.0:
+            v = np.ones(n_free)
+            _forward(walk.L, n_free, v)
+        else:
+            v = -jump * walk.L[n_free, :n_free]
+        _backward(walk.L, n_free, v)
+
+        # The next knot.
+        t, blocked = _to_bound(walk, n_free, v)
+        if jump == 0.0:
+            step = _times(Q, free, n_free, v)
+            t, next_one = _to_column(walk, b, step, t)
+        else:
+            step, next_one = np.zeros(0), -1
+            room = C - alpha[entering] if jump > 0.0 else alpha[entering]
+            if room < t:
+                t, blocked = room, n_free
+
+        # Is there enough before it? (Not where several columns enter at once.)
+        n_support = n_free + n_full + (jump != 0.0)
+        endless = t == np.inf and jump != 0.0  # more and more of the same
+        stop, reached = (b - enough.lowest if jump == 0.0 else np.inf), False
+        if t > PARALLEL * b and (n_support >= enough.n or endless):
+            until = np.inf
+            if n_support >= enough.most or b <= enough.level or endless:
+                until = min(_small(b, alpha.sum(), v.sum() + jump, jump == 0.0, precision), t / 2)
+            elif jump == 0.0:
+                until = b - enough.level
+            stop, reached = min(stop, until), until <= stop
+
+        ends, t = stop <= t, min(stop, t)
+        for k in range(n_free):
+            alpha[free[k]] = min(max(alpha[free[k]] + t * v[k], 0.0), C)
+        if jump == 0.0:
+            b -= t
+            walk.left[:] -= t * step
+        else:
+            alpha[entering] += t * jump
+        if ends:
+            _refine(walk, n_free, r, b)
+            return alpha, b, reached, True
+        if next_one >= 0:
+            entering = next_one
+            n_full -= place[entering] == FULL
+            continue
+        if blocked < n_free:
+            j, full = free[blocked], v[blocked] > 0.0
+            _leave(walk, n_free, blocked)
+            n_free -= 1
+        else:
+            j, full, entering = entering, jump > 0.0, -1
+        alpha[j], place[j] = (C, FULL) if full else (0.0, ZERO)
+        n_full += full
+    return alpha, b, False, False

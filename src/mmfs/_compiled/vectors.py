@@ -1,0 +1,118 @@
+"""One pass over numbers that every column has."""
+
+import numpy as np
+from numba import njit
+
+
+@njit(cache=True, nogil=True)
+def smallest(values, n, below):
+    """Positions of the n smallest values below a limit, as they come; of equal ones the first.
+
+    Candidates are gathered until there are many too many; then the n smallest of them set the
+    limit for what follows.
+    """
+    room = 4 * n + 1000
+    found, n_found = np.empty(room, dtype=np.int64), 0
+    for j in range(len(values)):
+        if values[j] < below:
+            found[n_found] = j
+            n_found += 1
+            if n_found == room:
+                below = _keep_smallest(values, found, n_found, n)
+                n_found = n
+    if n_found > n:
+        _keep_smallest(values, found, n_found, n)
+        n_found = n
+    return found[:n_found]
+
+
+@njit(cache=True, nogil=True)
+def _keep_smallest(values, found, n_found, n):
+    """Move the n smallest of the found to the front, as they come; returns the largest."""
+    limit = np.partition(values[found[:n_found]], n - 1)[n - 1]
+    n_ties = n
+    for k in range(n_found):
+        n_ties -= values[found[k]] < limit
+    n_kept = 0
+    for k in range(n_found):
+        value = values[found[k]]
+        if value < limit or (value == limit and n_ties > 0):
+            n_ties -= value == limit
+            found[n_kept] = found[k]
+            n_kept += 1
+    return limit
+
+
+# A key between -1 and 1 is sorted by its first 33 bits, packed with a column number of 31.
+DIGITS, BITS, NUMBER = 3, 11, np.uint64(31)
+
+
+@njit(cache=True, nogil=True)
+def mark_repeats(keys, r, tolerance, mirrors, out):
+    """out[j] = True for column j if another column, which stands for it, has the same keys.
+
+    Keys are two numbers, the same if they differ by at most `tolerance` (less than 1e-10); with
+    `mirrors` also if both are negated. Columns where out[j] is True beforehand are not looked at,
+    and come out as False. Of the same the most relevant stands for all, and of those the first.
+    """
+    packed = _by_first_key(keys, mirrors, out)
+    out[:] = False
+    standing = np.empty(len(packed), dtype=np.int64)
+    for place in range(len(packed)):
+        cell, j = packed[place] >> NUMBER, _column(packed[place])
+        standing[place] = j
+        back = place - 1
+        while back >= 0 and packed[back] >> NUMBER >= cell - np.uint64(cell > 0):
+            (a, b), (x, y) = _pair(keys, _column(packed[back]), mirrors), _pair(keys, j, mirrors)
+            if abs(a - x) <= tolerance and abs(b - y) <= tolerance:
+                other = standing[back]
+                equal = abs(r[j] - r[other]) <= 1e-9 * r[other]
+                if (j < other) if equal else (r[j] > r[other]):
+                    out[other] = True
+                else:
+                    out[j] = True
+                    standing[place] = other
+                break
+            back -= 1
+
+
+@njit(cache=True, nogil=True)
+def _column(packed):
+    return np.int64(packed & np.uint64((1 << 31) - 1))
+
+
+@njit(cache=True, nogil=True)
+def _pair(keys, j, mirrors):
+    a, b = keys[j, 0], keys[j, 1]
+    return (-a, -b) if mirrors and a < 0.0 else (a, b)
+
+
+@njit(cache=True, nogil=True)
+def _by_first_key(keys, mirrors, without):
+    """Columns, without some, in the order of their first key, to 33 bits: a radix sort."""
+    n = len(without) - np.count_nonzero(without)
+    packed, spare = np.empty(n, dtype=np.uint64), np.empty(n, dtype=np.uint64)
+    counts = np.zeros((DIGITS, 1 << BITS), dtype=np.int64)
+    mask = np.uint64((1 << BITS) - 1)
+    k = 0
+    for j in range(len(without)):
+        if without[j]:
+            continue
+        a = min((_pair(keys, j, mirrors)[0] + 1.0) / 2, 1.0)
+        packed[k] = np.uint64(a * ((1 << DIGITS * BITS) - 1)) << NUMBER | np.uint64(j)
+        for digit in range(DIGITS):
+            counts[digit, (packed[k] >> (NUMBER + np.uint64(BITS * digit))) & mask] += 1
+        k += 1
+    for digit in range(DIGITS):
+        start = 0
+        for bucket in range(1 << BITS):
+            size = counts[digit, bucket]
+            counts[digit, bucket] = start
+            start += size
+        shift = NUMBER + np.uint64(BITS * digit)
+        for k in range(n):
+            bucket = (packed[k] >> shift) & mask
+            spare[counts[digit, bucket]] = packed[k]
+            counts[digit, bucket] += 1
+        packed, spare = spare, packed
+    return packed

@@ -1,0 +1,78 @@
+"""Columns without entries are left out: nothing changes but time and memory."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from mmfs import MMFS
+from mmfs.columns.empty import FEW, without_empty
+
+
+@pytest.fixture
+def data():
+    rng = np.random.default_rng(0)
+    rows = sp.random_array((60, 300), density=0.2, rng=rng, format="csc")
+    wide = sp.lil_array((60, 2 * FEW))
+    used = np.sort(rng.choice(wide.shape[1], 300, replace=False))
+    wide[:, used] = rows
+    y = np.asarray(rows[:, [3, 50, 120]].sum(axis=1) > 0.4)
+    return sp.csc_array(wide), y, rows, used
+
+
+@pytest.mark.parametrize("form", [sp.csc_array, sp.csr_array, sp.csc_matrix])
+@pytest.mark.parametrize("options", [{}, {"center": False}, {"kernel": "linear", "gamma": 0.05}])
+def test_the_selection_is_that_without_them(data, form, options):
+    X, y, narrow, used = data
+    expected = MMFS(8, **options).fit(narrow, y)
+    got = MMFS(8, keep_scores=True, **options).fit(form(X), y)
+    assert got.indices_.tolist() == used[expected.indices_].tolist()
+    assert got.n_features_in_ == X.shape[1] == len(got.alpha_) == len(got.support_)
+    np.testing.assert_allclose(got.alpha_[used], expected.alpha_, atol=1e-9)
+    assert got.n_constant_ == expected.n_constant_ + X.shape[1] - 300
+    for name, of_empty in {"relevance_": 0, "redundancy_": 0, "gradient_": got.b_}.items():
+        values = getattr(got, name)
+        np.testing.assert_allclose(values[used], getattr(expected, name), atol=1e-9)
+        np.testing.assert_allclose(np.delete(values, used), of_empty, atol=1e-9)
+    assert got.transform(X).shape == (60, 8)
+
+
+def test_numbers_in_words_are_those_of_the_data(data):
+    X, y, _, used = data
+    with pytest.raises(ValueError, match=f"more than the 300 usable columns .* {2 * FEW:,}"):
+        MMFS(301).fit(X, y)
+    assert len(MMFS(0.0005).fit(X, y).indices_) == 10
+    X.data[X.indptr[used[7]]] = np.nan
+    with pytest.raises(ValueError, match=f"NaN in row .*, column {used[7]};"):
+        MMFS(3).fit(X, y)
+
+
+def test_relevances_of_ones_own_are_for_all_columns(data):
+    X, y, _, used = data
+    r = np.zeros(X.shape[1])
+    r[used[:20]] = np.linspace(1, 0.5, 20)
+    for relevance in (r, lambda X, y: r):
+        assert MMFS(1, rank="alpha", relevance=relevance).fit(X, y).indices_.tolist() == [used[0]]
+
+
+def test_only_where_it_pays():
+    rng = np.random.default_rng(0)
+    small = sp.csc_array((5, 100))
+    assert without_empty(small) == (small, None)
+    dense = rng.standard_normal((5, 2 * FEW))
+    assert without_empty(dense)[0] is dense
+    full = sp.csc_array(dense)
+    assert without_empty(full)[0] is full and without_empty(full.tocsr())[1] is None
+    half = full.copy()
+    half[:, np.arange(0, FEW + 2)] = 0
+    half.eliminate_zeros()
+    rest, left = without_empty(half)
+    assert left.tolist() == list(range(FEW + 2, 2 * FEW))
+    assert np.shares_memory(rest.data, half.data) and np.shares_memory(rest.indices, half.indices)
+    np.testing.assert_array_equal(rest.toarray(), dense[:, left])
+
+
+def test_explanations_after_the_fit(data):
+    X, y, _, used = data
+    selector = MMFS(4).fit(X, y)
+    table = selector.explain(X, n_dropped=3)
+    assert len(table) == 7 and set(table.index) <= set(used) | {str(j) for j in used}
