@@ -2,6 +2,21 @@
 
 import resource
 import time
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Goal:
+    """A figure of stored results, and where it should be."""
+
+    words: str
+    value: float
+    limit: float
+    met: bool
+
+    def line(self) -> str:
+        verdict = "pass" if self.met else "SHORT"
+        return f"{verdict}: {self.words}: {self.value:.4g} (limit {self.limit:.4g})"
 
 
 def seconds_of(run):

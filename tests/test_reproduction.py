@@ -8,10 +8,10 @@ import sys
 import numpy as np
 import pytest
 
-from benchmarks.accuracy import figures, goals, page, scale, tables, variants
+from benchmarks.accuracy import STORED, figures, goals, page, scale, tables, variants
 from benchmarks.accuracy.methods import DEFAULT, TUNED, along_path
 from benchmarks.accuracy.protocol import TASKS, Fold
-from benchmarks.accuracy.results import STORED, read
+from benchmarks.results import read
 from mmfs.io import checksum
 from tests.conftest import DATA
 

@@ -1,1 +1,5 @@
-"""The paper's tables and figures made again, and the evidence for the defaults of `MMFS`."""
+"""The paper's tables and figures, made again."""
+
+from pathlib import Path
+
+STORED = Path(__file__).parent / "results"

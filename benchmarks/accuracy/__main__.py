@@ -18,8 +18,7 @@ from pathlib import Path
 for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(name, "1")
 
-from benchmarks.accuracy import page, scale, surface, tables, times, variants  # noqa: E402
-from benchmarks.accuracy.results import STORED  # noqa: E402
+from benchmarks.accuracy import STORED, page, scale, surface, tables, times, variants  # noqa: E402
 
 PARTS = {module.PART: module for module in (tables, variants, surface, times, scale)}
 

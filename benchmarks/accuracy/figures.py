@@ -10,8 +10,8 @@ import matplotlib.pyplot as plt
 
 from benchmarks.accuracy.methods import TUNED
 from benchmarks.accuracy.protocol import TASKS
-from benchmarks.accuracy.results import read
 from benchmarks.accuracy.tables import best_gamma, curve
+from benchmarks.results import read
 from mmfs.io import checksum
 
 COLOURS = {

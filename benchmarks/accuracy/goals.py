@@ -1,12 +1,12 @@
 """What the reproduction must show, computed from the stored results."""
 
-from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.accuracy import variants
 from benchmarks.accuracy.methods import DEFAULT, TUNED
-from benchmarks.accuracy.results import read
 from benchmarks.accuracy.tables import best_gamma, curve
+from benchmarks.measure import Goal
+from benchmarks.results import read
 
 # The paper's accuracy, to be reached; methods that the default is to be ahead of; and those of the
 # paper and of today that it is to be faster than, where they select features jointly.
@@ -18,18 +18,6 @@ SLOWER = (
 )  # fmt: skip
 SHOWN = ("MMFS", "weights", "kernel linear", "L1-SVM", "L1-SVM (tuned)", "MaxRel",
          "mRMR (correlations)", "FGM", "GDM")  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Goal:
-    words: str
-    value: float
-    limit: float
-    met: bool
-
-    def line(self) -> str:
-        verdict = "pass" if self.met else "SHORT"
-        return f"{verdict}: {self.words}: {self.value:.4g} (limit {self.limit:.4g})"
 
 
 def of(results: Path) -> list[Goal]:

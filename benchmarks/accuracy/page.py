@@ -1,17 +1,16 @@
 """The page about the reproduction: nothing on it is typed, all comes from the stored results."""
 
-import re
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 from scipy.stats import binomtest, t
 
-from benchmarks.accuracy import goals, variants
+from benchmarks.accuracy import STORED, goals, variants
 from benchmarks.accuracy.methods import DEFAULT, TUNED
 from benchmarks.accuracy.protocol import TASKS
-from benchmarks.accuracy.results import STORED, made_on, read
 from benchmarks.accuracy.tables import best_gamma, curve, nested
+from benchmarks.pages import fill, machines, table
+from benchmarks.results import read
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE, PICTURES = DOCS / "reproduction.md", DOCS / "reproduction"
@@ -57,24 +56,7 @@ def write(results: Path, check: bool) -> bool:
 
 
 def render(results: Path) -> str:
-    """The text with its gaps filled; sections whose results are not there are left out."""
-    text = ""
-    for section in re.split(r"(?=^## )", TEXT.read_text(), flags=re.MULTILINE):
-        parts = set(re.findall(r"reproduction/(\w+)\.svg", section))
-        parts |= {part for name, (part, _) in GAPS.items() if f"<!-- {name} -->" in section}
-        if not all((results / f"{part}.csv").exists() for part in parts - {""}):
-            continue
-        for name, (_, make) in GAPS.items():
-            if f"<!-- {name} -->" in section:
-                section = section.replace(f"<!-- {name} -->", make(results))
-        text += section
-    return text.rstrip("\n") + "\n"
-
-
-def table(heads, rows) -> str:
-    lines = [" | ".join(heads), " | ".join("---" for _ in heads)]
-    lines += [" | ".join(str(cell) for cell in row) for row in rows]
-    return "\n".join(f"| {line} |" for line in lines)
+    return fill(TEXT, results, GAPS)
 
 
 def _table_1(results):
@@ -255,26 +237,13 @@ def _scale(results):
     return table(heads, lines)
 
 
-def _machine(results):
-    """Of every part; those made alike together."""
-    alike: dict[str, list[str]] = {}
-    for part in ("accuracy", "variants", "surface", "times", "scale"):
-        if (results / f"{part}.json").exists():
-            made = made_on(part, results)
-            versions = ", ".join(f"{name} {number}" for name, number in made["versions"].items())
-            computer = f"{made['system']}, {made['processor']}, {made['cores']} cores"
-            words = f"{computer}, {made['memory_gb']} GB; {versions}"
-            alike.setdefault(words, []).append(part)
-    return "; ".join(f"({', '.join(parts)}) {words}" for words, parts in alike.items()) + "."
-
-
 def _goals(results):
     return "\n".join(f"* {goal.line()}" for goal in goals.of(results))
 
 
 # What fills each gap of the text, and from which results (nothing: from whatever there is).
-GAPS: dict[str, tuple[str, Callable[[Path], str]]] = {
-    "machine": ("", _machine),
+GAPS = {
+    "machine": ("", machines),
     "goals": ("", _goals),
     "table 1": ("datasets", _table_1),
     "table 2": ("accuracy", _table_2),

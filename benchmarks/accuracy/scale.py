@@ -17,8 +17,8 @@ from sklearn.feature_selection import chi2
 from sklearn.preprocessing import StandardScaler
 
 from benchmarks.accuracy.methods import l1_svm, univariate
-from benchmarks.accuracy.results import read, save
 from benchmarks.measure import peak_gigabytes, seconds_of
+from benchmarks.results import read, save
 from mmfs import FGM, MMFS
 from mmfs.datasets import Wide, make_kddb_shaped, make_webspam_shaped
 

@@ -7,7 +7,7 @@ import numpy as np
 from joblib import Parallel, delayed
 
 from benchmarks.accuracy.protocol import TASKS, Fold, data_of, folds_of
-from benchmarks.accuracy.results import read, save
+from benchmarks.results import read, save
 from mmfs import MMFS
 
 PART = "surface"

@@ -10,7 +10,7 @@ from joblib import Parallel, delayed
 
 from benchmarks.accuracy.methods import DEFAULT, OTHERS, PAPER, PEERS, QUICK, TUNED
 from benchmarks.accuracy.protocol import NESTED, TASKS, data_of, folds_of
-from benchmarks.accuracy.results import read, save
+from benchmarks.results import read, save
 from mmfs.io import FileProblem
 
 PART = "accuracy"

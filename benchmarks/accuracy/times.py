@@ -18,7 +18,7 @@ from benchmarks.accuracy.methods import (
     TUNED,
     ours,
 )
-from benchmarks.accuracy.results import read, save
+from benchmarks.results import read, save
 from mmfs import MMFS
 from mmfs.datasets import load, make_kddb_shaped
 

@@ -15,7 +15,7 @@ from sklearn.model_selection import StratifiedKFold
 
 from benchmarks.accuracy.methods import DEFAULT, OTHERS, PAPER, QUICK, VARIANTS, ours
 from benchmarks.accuracy.protocol import Fold
-from benchmarks.accuracy.results import read, save
+from benchmarks.results import read, save
 from mmfs import QPFS
 from mmfs.datasets import load
 

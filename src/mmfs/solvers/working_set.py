@@ -66,7 +66,7 @@ def working_set(
     """After every round `report(round, columns, gap)` is told."""
     here = WorkingSet(problem, in_order(-problem.r, max(FEWEST, FIRST * aim.fewest)), tol)
     alpha = np.zeros(len(here.taken.J))
-    next_best = problem.r[here.outside(-problem.r, 1)].max(initial=0.0)
+    next_best = problem.r[here.outside(-problem.r, 1)].max(initial=-np.inf)
     gamma, floor = None, DEPTH * float(next_best)
     for n_iter in range(1, max_iter + 1):
         descent = here.descent(rng)

@@ -11,7 +11,6 @@ import psutil
 
 PACKAGES = ["numpy", "scipy", "scikit-learn", "numba", "fastcan", "mrmrs", "celer", "skglm"]
 PACKAGES += ["pyHSICLasso"]
-STORED = Path(__file__).parent / "results"
 
 
 def machine() -> dict:
