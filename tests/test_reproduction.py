@@ -8,7 +8,7 @@ import sys
 import numpy as np
 import pytest
 
-from benchmarks.accuracy import STORED, figures, goals, page, scale, tables, variants
+from benchmarks.accuracy import STORED, counts, figures, goals, page, scale, tables, variants
 from benchmarks.accuracy.methods import DEFAULT, TUNED, along_path
 from benchmarks.accuracy.protocol import TASKS, Fold
 from benchmarks.results import read
@@ -37,6 +37,8 @@ def test_what_is_stored_is_complete():
     assert methods <= {m.name for m in variants.METHODS}
     if accuracy := {(row["task"], row["method"]) for row in read("accuracy", STORED)}:
         assert accuracy == {(task.name, m.name) for task in TASKS for m in tables.METHODS}
+    counted = {(row["set"], row["method"], row["prepared"]) for row in read("counts", STORED)}
+    assert len(counted) == len(counts.SETS) * len(counts.METHODS) * len(counts.PREPARED)
     assert {row["shape"] for row in read("scale", STORED)} in (set(), {"webspam", "kddb"})
     assert len({row["set"] for row in read("times", STORED)}) in (0, 3)
 
@@ -82,7 +84,7 @@ def test_quick_mode(tmp_path):
     assert done.returncode == 0, done.stderr[-2000:]
     text = (out / "page.md").read_text()
     assert "<!--" not in text and re.search(r"\| raoa_gse55457 \| best K", text)
-    for part in ("accuracy", "variants", "surface", "times", "scale"):
+    for part in ("accuracy", "variants", "counts", "surface", "times", "scale"):
         rows = read(part, out)
         assert rows and any(not row.get("problem") for row in rows)
         assert (out / f"{part}.json").exists()

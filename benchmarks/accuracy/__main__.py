@@ -18,9 +18,9 @@ from pathlib import Path
 for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(name, "1")
 
-from benchmarks.accuracy import STORED, page, scale, surface, tables, times, variants  # noqa: E402
+from benchmarks.accuracy import STORED, counts, page, scale, surface, tables, times, variants  # noqa: E402
 
-PARTS = {module.PART: module for module in (tables, variants, surface, times, scale)}
+PARTS = {module.PART: module for module in (tables, variants, counts, surface, times, scale)}
 
 
 def main() -> int:

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 from scipy.stats import binomtest, t
 
-from benchmarks.accuracy import STORED, goals, variants
+from benchmarks.accuracy import STORED, counts, goals, variants
 from benchmarks.accuracy.methods import DEFAULT, TUNED
 from benchmarks.accuracy.protocol import TASKS
 from benchmarks.accuracy.tables import best_gamma, curve, nested
@@ -204,6 +204,20 @@ def _variants(results):
     return f"{table(heads, lines)}\n\nSet by set, the mean over K:\n\n{sets}"
 
 
+def _counts(results):
+    rows = read("counts", results)
+    heads = ["set", "method", *counts.PREPARED]
+    lines = []
+    for name, method in dict.fromkeys((row["set"], row["method"]) for row in rows):
+        here = [row for row in rows if (row["set"], row["method"]) == (name, method)]
+        shares = [
+            variants.means([row for row in here if row["prepared"] == prepared])[method][name]
+            for prepared in counts.PREPARED
+        ]
+        lines.append([name, method, *(f"{share.mean():.1f}" for share in shares)])
+    return table(heads, lines)
+
+
 def _times(results):
     rows = read("times", results)
     sets = list(dict.fromkeys(row["set"] for row in rows))
@@ -250,6 +264,7 @@ GAPS = {
     "everyone": ("accuracy", _everyone),
     "parameters": ("accuracy", _parameters),
     "variants": ("variants", _variants),
+    "counts": ("counts", _counts),
     "times": ("times", _times),
     "scale": ("scale", _scale),
 }

@@ -60,7 +60,7 @@ def run(folder: Path, out: Path, quick: bool) -> None:
 
 
 @lru_cache(maxsize=2)
-def _data(name: str, folder: Path):
+def data(name: str, folder: Path):
     """At most MOST_ROWS rows, the same for every method, without words in one row only."""
     data = load(name, folder, download=False)
     X, y = data.X, data.y
@@ -74,9 +74,13 @@ def _data(name: str, folder: Path):
 
 
 def _rows(name, method, folder, quick) -> list[dict]:
+    return [{"set": name} | row for row in over_folds(*data(name, folder), method, quick)]
+
+
+def over_folds(X, y, method, quick) -> list[dict]:
+    """A row for every fold with the accuracy at every K; or one that says what the problem is."""
     warnings.simplefilter("ignore")
-    X, y = _data(name, folder)
-    empty = {"set": name, "method": method.name, "fold": 0, "problem": ""}
+    empty = {"method": method.name, "fold": 0, "problem": ""}
     empty |= {f"K={k}": "" for k in NUMBERS}
     if problem := method.cannot(X, y):
         return [empty | {"problem": problem}]
