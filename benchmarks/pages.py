@@ -1,13 +1,72 @@
-"""Pages that are generated: a text with gaps, filled from stored results."""
+"""Pages that are generated: a text with gaps, filled from stored results, and figures."""
 
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from benchmarks.results import made_on
+import matplotlib as mpl
+
+mpl.use("svg")
+import matplotlib.pyplot as plt
+
+from benchmarks.measure import Goal
+from benchmarks.results import made_on, read
+from mmfs.io import checksum
+
+STYLE = {
+    "font.size": 9, "axes.spines.top": False, "axes.spines.right": False, "legend.frameon": False,
+    "svg.hashsalt": "mmfs", "axes.grid": True, "grid.color": "#eeeeee", "axes.axisbelow": True,
+}  # fmt: skip
 
 # What fills a gap of a text, and from which part of the results ("": from whatever there is).
 Gap = tuple[str, Callable[[Path], str]]
+
+
+@dataclass(frozen=True)
+class Page:
+    """A page of the documentation, of the results in one folder."""
+
+    stored: Path
+    text: Path
+    page: Path  # with its figures in the folder beside it that has its name
+    gaps: Mapping[str, Gap]
+    figures: Mapping[str, Callable[[list[dict]], Any]]
+    goals: Callable[[Path], list[Goal]]
+
+    def render(self, results: Path) -> str:
+        return fill(self.text, results, self.gaps)
+
+    def write(self, results: Path, check: bool) -> bool:
+        """Write page and figures; with `check`, print the goals and tell whether all are met.
+
+        Those of other results than the stored ones go to the folder of these results.
+        """
+        page, pictures = results / "page.md", results
+        if results == self.stored:
+            page, pictures = self.page, self.page.with_suffix("")
+        page.write_text(self.render(results))
+        self.draw(results, pictures)
+        reached = self.goals(results) if check else []
+        for goal in reached:
+            print(goal.line())
+        return all(goal.met for goal in reached)
+
+    def draw(self, results: Path, to: Path) -> None:
+        """All figures that there are results for; each holds the checksum of its results."""
+        to.mkdir(parents=True, exist_ok=True)
+        for part, figure in self.figures.items():
+            if (results / f"{part}.csv").exists():
+                with plt.rc_context(STYLE):
+                    drawn = figure(read(part, results))
+                    about = {"Date": None, "Description": checksum(results / f"{part}.csv")}
+                    drawn.savefig(to / f"{part}.svg", metadata=about, bbox_inches="tight")
+                    plt.close(drawn)
+
+
+def listed(goals: list[Goal]) -> str:
+    return "\n".join(f"* {goal.line()}" for goal in goals)
 
 
 def fill(text: Path, results: Path, gaps: Mapping[str, Gap]) -> str:

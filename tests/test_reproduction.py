@@ -8,8 +8,9 @@ import sys
 import numpy as np
 import pytest
 
-from benchmarks.accuracy import STORED, counts, figures, goals, page, scale, tables, variants
+from benchmarks.accuracy import STORED, counts, goals, scale, tables, variants
 from benchmarks.accuracy.methods import DEFAULT, TUNED, along_path
+from benchmarks.accuracy.page import PAGE
 from benchmarks.accuracy.protocol import TASKS, Fold
 from benchmarks.results import read
 from mmfs.io import checksum
@@ -17,15 +18,15 @@ from tests.conftest import DATA
 
 
 def test_the_page_says_what_the_results_say():
-    assert page.PAGE.read_text() == page.render(STORED), "run: python -m benchmarks.accuracy page"
-    assert "<!--" not in page.PAGE.read_text()
+    assert PAGE.page.read_text() == PAGE.render(STORED), "run: python -m benchmarks.accuracy page"
+    assert "<!--" not in PAGE.page.read_text()
 
 
 def test_the_figures_are_of_the_results():
-    for part in figures.FIGURES:
+    for part in PAGE.figures:
         if not (STORED / f"{part}.csv").exists():
             continue
-        drawn = (page.PICTURES / f"{part}.svg").read_text()
+        drawn = (PAGE.page.with_suffix("") / f"{part}.svg").read_text()
         assert checksum(STORED / f"{part}.csv") in drawn, "run: python -m benchmarks.accuracy page"
 
 

@@ -18,7 +18,8 @@ from pathlib import Path
 for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(name, "1")
 
-from benchmarks.accuracy import STORED, counts, page, scale, surface, tables, times, variants  # noqa: E402
+from benchmarks.accuracy import STORED, counts, scale, surface, tables, times, variants  # noqa: E402
+from benchmarks.accuracy.page import PAGE  # noqa: E402
 
 PARTS = {module.PART: module for module in (tables, variants, counts, surface, times, scale)}
 
@@ -47,7 +48,7 @@ def main() -> int:
             (arguments.out / f"{part}.csv").unlink(missing_ok=True)
         print(f"== {part}", flush=True)
         module.run(Path(arguments.data), arguments.out, arguments.quick)
-    return 0 if page.write(arguments.out, check=not arguments.quick) else 1
+    return 0 if PAGE.write(arguments.out, check=not arguments.quick) else 1
 
 
 if __name__ == "__main__":

@@ -1,18 +1,11 @@
-"""The figures, as SVG. Each holds the checksum of the results it was drawn from."""
+"""The figures."""
 
-from pathlib import Path
-
-import matplotlib as mpl
-import numpy as np
-
-mpl.use("svg")
 import matplotlib.pyplot as plt
+import numpy as np
 
 from benchmarks.accuracy.methods import TUNED
 from benchmarks.accuracy.protocol import TASKS
 from benchmarks.accuracy.tables import best_gamma, curve
-from benchmarks.results import read
-from mmfs.io import checksum
 
 COLOURS = {
     "MMFS": "#0b6e4f", TUNED: "#7fb069", "FCBF": "#b0b0b0", "QPFS": "#8d6a9f", "QPFS-N": "#c5a3d0",
@@ -20,22 +13,6 @@ COLOURS = {
     "mRMR (correlations)": "#30638e", "SVM-RFE": "#6d597a", "L1-SVM": "#222222",
 }  # fmt: skip
 DRAWN = [name for name in COLOURS if name != "mRMR (correlations)"]
-STYLE = {
-    "font.size": 9, "axes.spines.top": False, "axes.spines.right": False, "legend.frameon": False,
-    "svg.hashsalt": "mmfs", "axes.grid": True, "grid.color": "#eeeeee", "axes.axisbelow": True,
-}  # fmt: skip
-
-
-def draw(results: Path, to: Path) -> None:
-    """All figures that there are results for."""
-    to.mkdir(parents=True, exist_ok=True)
-    for part, figure in FIGURES.items():
-        if (results / f"{part}.csv").exists():
-            with plt.rc_context(STYLE):
-                drawn = figure(read(part, results))
-                about = {"Date": None, "Description": checksum(results / f"{part}.csv")}
-                drawn.savefig(to / f"{part}.svg", metadata=about, bbox_inches="tight")
-                plt.close(drawn)
 
 
 def _accuracy(rows):

@@ -5,16 +5,13 @@ from pathlib import Path
 import numpy as np
 from scipy.stats import binomtest, t
 
-from benchmarks.accuracy import STORED, counts, goals, variants
+from benchmarks.accuracy import STORED, counts, figures, goals, variants
 from benchmarks.accuracy.methods import DEFAULT, TUNED
 from benchmarks.accuracy.protocol import TASKS
 from benchmarks.accuracy.tables import best_gamma, curve, nested
-from benchmarks.pages import fill, machines, table
+from benchmarks.pages import Page, listed, machines, table
 from benchmarks.results import read
 
-DOCS = Path(__file__).parents[2] / "docs"
-PAGE, PICTURES = DOCS / "reproduction.md", DOCS / "reproduction"
-TEXT = Path(__file__).with_name("page.md")
 TEST_TO_TRAIN = 0.2 / 0.8  # rows of a random split
 
 # The paper's Table 1 (training and test rows, features, non-zeros per row) and Table 2.
@@ -40,23 +37,6 @@ TABLE_2 = {
     "Webspam": {"FGM": (95.91, 200), "GDM": (96.80, 200), TUNED: (96.79, 200)},
 }  # fmt: skip
 PAPERS = ("FCBF", "QPFS", "QPFS-N", "FGM", "GDM", TUNED)
-
-
-def write(results: Path, check: bool) -> bool:
-    """Write page and figures; with `check`, print the goals and tell whether all are met."""
-    from benchmarks.accuracy import figures
-
-    page, pictures = (PAGE, PICTURES) if results == STORED else (results / "page.md", results)
-    page.write_text(render(results))
-    figures.draw(results, pictures)
-    reached = goals.of(results) if check else []
-    for goal in reached:
-        print(goal.line())
-    return all(goal.met for goal in reached)
-
-
-def render(results: Path) -> str:
-    return fill(TEXT, results, GAPS)
 
 
 def _table_1(results):
@@ -251,14 +231,9 @@ def _scale(results):
     return table(heads, lines)
 
 
-def _goals(results):
-    return "\n".join(f"* {goal.line()}" for goal in goals.of(results))
-
-
-# What fills each gap of the text, and from which results (nothing: from whatever there is).
 GAPS = {
     "machine": ("", machines),
-    "goals": ("", _goals),
+    "goals": ("", lambda results: listed(goals.of(results))),
     "table 1": ("datasets", _table_1),
     "table 2": ("accuracy", _table_2),
     "everyone": ("accuracy", _everyone),
@@ -268,3 +243,11 @@ GAPS = {
     "times": ("times", _times),
     "scale": ("scale", _scale),
 }
+PAGE = Page(
+    stored=STORED,
+    text=Path(__file__).with_name("page.md"),
+    page=Path(__file__).parents[2] / "docs" / "reproduction.md",
+    gaps=GAPS,
+    figures=figures.FIGURES,
+    goals=goals.of,
+)

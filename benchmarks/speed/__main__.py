@@ -1,0 +1,76 @@
+"""How fast is it? Ratios within one run, against floors, filters, solvers and peers.
+
+    python -m benchmarks.speed                         all, to docs/speed.md
+    python -m benchmarks.speed filters growth          some parts
+    python -m benchmarks.speed --quick --out FOLDER    a small version of all
+
+Real data sets are looked for in --data (or MMFS_DATA). Every case has a process of its own; within
+it competitors take turns. What is there already is kept (--again starts anew). The peers come with
+`pip install 'mmfs[bench]'`. Leave the machine alone meanwhile.
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from benchmarks.results import read, save
+from benchmarks.speed import STORED, descent, filters, growth, latency, optimum, tasks
+from benchmarks.speed.page import PAGE
+
+PARTS = {module.PART: module for module in (filters, descent, optimum, tasks, growth, latency)}
+FEW = {"filters": 3, "descent": 2, "optimum": 2, "tasks": 1, "growth": None, "latency": None}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("parts", nargs="*", help=f"of {', '.join(PARTS)}, page; all if none")
+    parser.add_argument("--data", type=Path, default=os.environ.get("MMFS_DATA"))
+    parser.add_argument("--out", type=Path, default=STORED, help="folder of the results")
+    parser.add_argument("--quick", action="store_true", help="a small version, for a check")
+    parser.add_argument("--again", action="store_true", help="forget earlier results of the parts")
+    parser.add_argument("--case", help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    for part in arguments.parts:
+        if part not in [*PARTS, "page"]:
+            parser.error(f"there is no part {part!r}; parts are {', '.join(PARTS)}, page")
+    if arguments.quick and arguments.out == STORED:
+        parser.error("--quick needs a folder of its own: --out FOLDER")
+    if arguments.case:
+        found = PARTS[arguments.parts[0]].rows(arguments.case, arguments.data, arguments.quick)
+        print(json.dumps(found))
+        return 0
+    for part, module in PARTS.items():
+        if not arguments.parts or part in arguments.parts:
+            _measure(part, module.CASES, arguments)
+    return 0 if PAGE.write(arguments.out, check=not arguments.quick) else 1
+
+
+def _measure(part: str, cases: list[str], arguments: argparse.Namespace) -> None:
+    rows = [] if arguments.again else read(part, arguments.out)
+    done = {row["made_for"] for row in rows}
+    for case in cases[: FEW[part]] if arguments.quick else cases:
+        if case in done:
+            continue
+        command = [sys.executable, "-m", "benchmarks.speed", part, "--case", case]
+        command += ["--out", str(arguments.out)]
+        command += ["--quick"] if arguments.quick else []
+        command += ["--data", str(arguments.data)] if arguments.data else []
+        answer = subprocess.run(command, capture_output=True, text=True)
+        if answer.returncode:
+            said = answer.stderr.strip().splitlines() or ["killed"]
+            print(f"{part}, {case}: {said[-1]}", flush=True)
+            continue
+        rows += [{"made_for": case} | row for row in json.loads(answer.stdout.splitlines()[-1])]
+        save(rows, part, arguments.out)
+        for row in rows:
+            if row["made_for"] == case:
+                print(", ".join(str(v) for k, v in row.items() if v != "" and k != "made_for"))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

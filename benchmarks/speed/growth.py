@@ -1,0 +1,137 @@
+"""How time and memory grow: with entries, with empty columns; what two threads bring.
+
+Every size has a process of its own, so that the peak of memory is that of its fit.
+"""
+
+import resource
+import sys
+from pathlib import Path
+
+import numpy as np
+import scipy.sparse as sp
+
+from benchmarks.speed.cases import Case, dense
+from benchmarks.speed.timing import in_turns
+from mmfs import MMFS
+from mmfs.datasets import make_wide_sparse
+
+PART = "growth"
+ENTRIES = (4_000_000, 8_000_000, 16_000_000, 32_000_000, 64_000_000)
+EMPTY = (0, 3_000_000, 9_000_000, 27_000_000)  # beside 3 million columns in use
+CASES = [
+    *(f"entries, {n}" for n in ENTRIES),
+    *(f"empty, {n}" for n in EMPTY),
+    *(f"memory, {form}" for form in ("csc", "csr", "dense")),
+    *(f"threads, {form}" for form in ("csc", "dense")),
+]
+
+
+def rows(name: str, folder: Path | None, quick: bool) -> list[dict]:
+    what, size = name.split(", ")
+    scale = 0.05 if quick else 1.0
+    return [{"study": what, "size": size} | _STUDIES[what](size, scale)]
+
+
+def _entries(size: str, scale: float) -> dict:
+    n_stored = int(scale * int(size))
+    X, y, _ = make_wide_sparse(20_000, n_stored // 30, n_stored)
+    return _seconds(Case(X, y, np.empty(0)))
+
+
+def _empty(size: str, scale: float) -> dict:
+    """Three million columns with three entries each, and so many without any in between."""
+    n_used, n_empty = int(3_000_000 * scale), int(int(size) * scale)
+    X, y, _ = make_wide_sparse(20_000, n_used, 3 * n_used)
+    used = np.sort(np.random.default_rng(0).choice(n_used + n_empty, n_used, replace=False))
+    entries = np.zeros(n_used + n_empty, dtype=np.int64)
+    entries[used] = np.diff(X.indptr)
+    indptr = np.concatenate([[0], np.cumsum(entries)])
+    wide = sp.csc_array((X.data, X.indices, indptr), shape=(X.shape[0], len(entries)))
+    return _seconds(Case(wide, y, np.empty(0)))
+
+
+def _seconds(case: Case) -> dict:
+    read = lambda: [array.sum() for array in case.arrays()]  # noqa: E731
+    found = in_turns({"read": read, "fit": lambda: MMFS(100).fit(case.X, case.y)}, turns=5)
+    return {
+        "stored": len(case.arrays()[0]),
+        "columns": case.X.shape[1],
+        "seconds": f"{found['fit'].seconds:.5g}",
+        "read": f"{found['read'].seconds:.5g}",
+        "extra": "",
+        "two_threads": "",
+        "read_two": "",
+    }
+
+
+def _memory(size: str, scale: float) -> dict:
+    """Peak beyond what there was before the fit, as a share of the data."""
+    if size == "dense":
+        case = dense(int(100_000 * scale), 1_000)
+    else:
+        X, y, _ = make_wide_sparse(20_000, int(2_000_000 * scale), int(59_000_000 * scale))
+        case = Case(X.asformat(size), y, np.empty(0))
+    few = case.X[:, : min(2_000, case.X.shape[1])]
+    MMFS(5).fit(few, case.y)
+    before = _resident()
+    _forget_peak()
+    MMFS(100).fit(case.X, case.y)
+    extra = (_peak() - before) / (1e9 * case.gigabytes())
+    out = dict.fromkeys(("stored", "columns", "seconds", "read", "extra", "two_threads"), "")
+    return out | {"extra": f"{extra:.3f}", "read_two": ""}
+
+
+def _forget_peak() -> None:
+    """The peak counts from here, where the system knows how."""
+    if sys.platform == "linux":
+        Path("/proc/self/clear_refs").write_text("5")
+
+
+def _peak() -> int:
+    status = Path("/proc/self/status")
+    if status.exists():
+        line = next(line for line in status.read_text().splitlines() if line.startswith("VmHWM"))
+        return 1024 * int(line.split()[1])
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+
+def _resident() -> int:
+    import psutil
+
+    return psutil.Process().memory_info().rss
+
+
+def _threads(size: str, scale: float) -> dict:
+    """Passes alone, by one thread and by two; and the floor, one read, in the same way."""
+    from joblib import Parallel, delayed
+
+    from mmfs.columns import as_columns
+
+    if size == "dense":
+        X = dense(int(100_000 * scale), 1_000).X
+        halves = np.array_split(X.ravel(), 2)
+    else:
+        X = make_wide_sparse(20_000, int(2_000_000 * scale), int(59_000_000 * scale))[0]
+        halves = np.array_split(X.data, 2)
+    V = np.random.default_rng(0).standard_normal((X.shape[0], 1))
+    V -= V.mean()
+    passes = {}
+    for n in (1, 2):
+        columns = as_columns(X, n_jobs=n)
+        columns.moments(V)
+        passes[f"pass {n}"] = lambda columns=columns: columns.project(V)
+    passes["read 1"] = lambda: [half.sum() for half in halves]
+    passes["read 2"] = lambda: Parallel(2, prefer="threads")(delayed(h.sum)() for h in halves)
+    found = in_turns(passes, turns=7)
+    return {
+        "stored": "",
+        "columns": X.shape[1],
+        "seconds": f"{found['pass 1'].seconds:.5g}",
+        "read": f"{found['read 1'].seconds:.5g}",
+        "extra": "",
+        "two_threads": f"{found['pass 2'].seconds:.5g}",
+        "read_two": f"{found['read 2'].seconds:.5g}",
+    }
+
+
+_STUDIES = {"entries": _entries, "empty": _empty, "memory": _memory, "threads": _threads}

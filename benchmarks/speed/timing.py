@@ -1,0 +1,67 @@
+"""A fair clock: everything is warmed up, competitors take turns, medians count."""
+
+import statistics
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from benchmarks.measure import seconds_of
+
+
+class Timed(NamedTuple):
+    seconds: float
+    turns: int
+    result: Any  # of the last turn
+
+
+class Unable(NamedTuple):
+    """Why a contender does not take part."""
+
+    reason: str
+
+
+Contender = Callable[[], Any] | Unable
+
+
+def in_turns(
+    contenders: dict[str, Contender], turns: int = 5, patience: float = 60.0
+) -> dict[str, Timed | Unable]:
+    """Of each contender the median of so many turns, after one that does not count.
+
+    One whose first turn takes longer than `patience` is not asked again; that turn counts then.
+    """
+    found: dict[str, Timed | Unable] = {}
+    samples: dict[str, list[float]] = {}
+    for name, run in contenders.items():
+        if isinstance(run, Unable):
+            found[name] = run
+            continue
+        try:
+            seconds, result = seconds_of(run)
+        except (ValueError, TypeError, MemoryError, ImportError) as error:
+            found[name] = Unable((str(error).splitlines() or [type(error).__name__])[0][:200])
+            continue
+        found[name] = Timed(seconds, 1, result)
+        if seconds <= patience:
+            samples[name] = []
+    for _ in range(turns):
+        for name, taken in samples.items():
+            run = contenders[name]
+            assert not isinstance(run, Unable)
+            seconds, result = seconds_of(run)
+            taken.append(seconds)
+            found[name] = Timed(statistics.median(taken), len(taken), result)
+    return found
+
+
+def row(case: str, name: str, timed: Timed | Unable, **more: Any) -> dict:
+    """A line of the results."""
+    if isinstance(timed, Unable):
+        return {
+            "case": case,
+            "contender": name,
+            "seconds": "",
+            "turns": "",
+            "problem": timed.reason,
+        } | dict.fromkeys(more, "")
+    known = {"seconds": f"{timed.seconds:.5g}", "turns": timed.turns, "problem": ""}
+    return {"case": case, "contender": name} | known | more
