@@ -113,8 +113,10 @@ def csc_dots(indptr, indices, data, v, mean, inverse, start, stop, out):
 
 @njit(cache=True, nogil=True)
 def csc_products(indptr, indices, data, V, mean, inverse, start, stop, out):
-    """out_j = V'f_j for columns start..stop and several vectors, the columns of V."""
+    """out_j = V'f_j for columns start..stop and one vector or several, the columns of V."""
     q = V.shape[1]
+    if q == 1:
+        return csc_dots(indptr, indices, data, V[:, 0], mean, inverse, start, stop, out[:, 0])
     totals = V.sum(axis=0)
     for j in range(start, stop):
         out[j] = -mean[j] * totals
@@ -125,56 +127,109 @@ def csc_products(indptr, indices, data, V, mean, inverse, start, stop, out):
         out[j] *= inverse[j]
 
 
-# --- the same passes over sparse rows: accumulate, never transpose -----------------------------
+# --- the same passes over sparse rows -----------------------------------------------------------
+#
+# A block of columns at a time: what is summed up for them stays in the cache, while every row goes
+# on from where it was.
+
+# Columns of a block: its sums take 64 bytes each.
+BLOCK = 1 << 14
 
 
 @njit(cache=True, nogil=True)
-def csr_accumulate(indptr, indices, data, V, center, start, stop, sums):
-    """Add rows start..stop to sums[j] = (shift, stored, sum, squares, x_j'V ...).
+def _row_starts(indptr, indices, column):
+    """In every row the place of its first entry in `column` or beyond."""
+    at = indptr[:-1].copy()
+    if column > 0:
+        for i in range(len(at)):
+            at[i] += np.searchsorted(indices[indptr[i] : indptr[i + 1]], column)
+    return at
+
+
+@njit(cache=True, nogil=True)
+def csr_moments(indptr, indices, data, V, center, start, stop, mean, inverse, products):
+    """mean, inverse scale and F'V of columns start..stop; V has zero column sums, and 4 or more.
 
     Returns False when a row's column numbers are not strictly increasing and in range.
     """
-    n_columns = sums.shape[0]
-    q = V.shape[1]
-    for i in range(start, stop):
-        previous = -1
-        for k in range(indptr[i], indptr[i + 1]):
-            j = indices[k]
-            if j <= previous or j >= n_columns:
-                return False
-            previous = j
-            x = float(data[k])
-            if center and sums[j, 1] == 0.0:
-                sums[j, 0] = x
-            shifted = x - sums[j, 0]
-            sums[j, 1] += 1.0
-            sums[j, 2] += shifted
-            sums[j, 3] += shifted * shifted
-            for c in range(q):
-                sums[j, 4 + c] += x * V[i, c]
-    return True
+    n_rows, q = V.shape
+    at = _row_starts(indptr, indices, start)
+    for first in range(start, stop, BLOCK):
+        last = min(first + BLOCK, stop)
+        sums = np.zeros((last - first, 4 + q))  # shift, stored, sum, squares, x_j'V ...
+        for i in range(n_rows):
+            k, end, previous = at[i], indptr[i + 1], first - 1
+            a, b, c, d = V[i, 0], V[i, 1], V[i, 2], V[i, 3]
+            while k < end and indices[k] < last:
+                j = indices[k]
+                if j <= previous:
+                    return False
+                previous = j
+                x, j = float(data[k]), j - first
+                if center and sums[j, 1] == 0.0:
+                    sums[j, 0] = x
+                shifted = x - sums[j, 0]
+                sums[j, 1] += 1.0
+                sums[j, 2] += shifted
+                sums[j, 3] += shifted * shifted
+                sums[j, 4] += x * a
+                sums[j, 5] += x * b
+                sums[j, 6] += x * c
+                sums[j, 7] += x * d
+                for e in range(4, q):
+                    sums[j, 4 + e] += x * V[i, e]
+                k += 1
+            at[i] = k
+        for j in range(first, last):
+            shift, stored, total, squares = sums[j - first, :4]
+            mean[j], inverse[j] = _standardise(n_rows, stored, shift, total, squares, center)
+            for c in range(products.shape[1]):
+                products[j, c] = sums[j - first, 4 + c] * inverse[j]
+    return stop < len(mean) or np.all(at == indptr[1:])
 
 
 @njit(cache=True, nogil=True)
-def csr_moments(sums, n_rows, center, mean, inverse, products):
-    """mean, inverse scale and F'V from what `csr_accumulate` gathered."""
-    for j in range(sums.shape[0]):
-        mean[j], inverse[j] = _standardise(
-            n_rows, sums[j, 1], sums[j, 0], sums[j, 2], sums[j, 3], center
-        )
-        for c in range(products.shape[1]):
-            products[j, c] = sums[j, 4 + c] * inverse[j]
+def csr_products(indptr, indices, data, V, mean, inverse, start, stop, out):
+    """out_j = V'f_j for columns start..stop and several vectors, the columns of V."""
+    n_rows, q = V.shape
+    at, totals = _row_starts(indptr, indices, start), V.sum(axis=0)
+    for first in range(start, stop, 4 * BLOCK):
+        last = min(first + 4 * BLOCK, stop)
+        out[first:last] = 0.0
+        for i in range(n_rows):
+            k, end = at[i], indptr[i + 1]
+            while k < end and indices[k] < last:
+                x, j = float(data[k]), indices[k]
+                for c in range(q):
+                    out[j, c] += x * V[i, c]
+                k += 1
+            at[i] = k
+        for j in range(first, last):
+            for c in range(q):
+                out[j, c] = (out[j, c] - mean[j] * totals[c]) * inverse[j]
 
 
 @njit(cache=True, nogil=True)
-def csr_products(indptr, indices, data, V, start, stop, out):
-    """out_j += V'x_j over rows start..stop."""
-    q = V.shape[1]
-    for i in range(start, stop):
+def csr_take(indptr, indices, data, J, n_columns):
+    """Compressed rows of the columns J, which rise: indptr, indices and values."""
+    wanted = np.zeros(n_columns // 8 + 1, dtype=np.uint8)  # a bit each: the cache holds it
+    for j in J:
+        wanted[j >> 3] |= np.uint8(1 << (j & 7))
+    starts = np.zeros(len(indptr), dtype=np.int64)
+    for i in range(len(indptr) - 1):
+        n = 0
         for k in range(indptr[i], indptr[i + 1]):
-            x, j = float(data[k]), indices[k]
-            for c in range(q):
-                out[j, c] += x * V[i, c]
+            n += (wanted[indices[k] >> 3] >> (indices[k] & 7)) & 1
+        starts[i + 1] = starts[i] + n
+    columns, values = np.empty(starts[-1], dtype=np.int32), np.empty(starts[-1])
+    for i in range(len(indptr) - 1):
+        n, k = starts[i], indptr[i]
+        while n < starts[i + 1]:
+            if (wanted[indices[k] >> 3] >> (indices[k] & 7)) & 1:
+                columns[n], values[n] = np.searchsorted(J, indices[k]), data[k]
+                n += 1
+            k += 1
+    return starts, columns, values
 
 
 @njit(cache=True, nogil=True)
