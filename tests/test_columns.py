@@ -135,7 +135,7 @@ def test_answers_do_not_depend_on_threads_or_portions(place, monkeypatch):
     X = PLACES[place](example(n_columns=60))
     V = centred_vectors(X.shape[0])
     one, two = as_columns(X, n_jobs=1), as_columns(X, n_jobs=2)
-    assert len(list(getattr(one, "_portions", getattr(one, "_column_tiles", None))())) > 5
+    assert len(list(getattr(one, "_portions", getattr(one, "_column_tiles", None))())) > 3
     np.testing.assert_array_equal(one.moments(V), two.moments(V))
     np.testing.assert_array_equal(one.project(V), two.project(V))
     np.testing.assert_allclose(one.project(V), standardised(X).T @ V, atol=1e-8)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from mmfs._compiled.homotopy import Enough
 from mmfs.solvers.aims import Solver, enough_support
-from mmfs.solvers.dcd import FOLLOW_LIMIT, GramDescent
+from mmfs.solvers.exact import FOLLOW_LIMIT, ExactDescent
 from mmfs.solvers.qp import solve_dual
 
 
@@ -26,7 +26,7 @@ def problem(n_rows, n_columns, kernel, whole_numbers, rng):
 
 
 def descent(Q, r, C=1.0):
-    return GramDescent(Q, r, C, 1e-10, np.random.default_rng(0))
+    return ExactDescent(Q, r, C, 1e-10, np.random.default_rng(0))
 
 
 @settings(max_examples=150, deadline=None)

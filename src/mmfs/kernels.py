@@ -119,6 +119,19 @@ class Correlation:
         return np.einsum("jtc,jc->tj", projected, self.U).T  # each alpha's vector in one piece
 
 
+def explicit_features(Q: Similarity, taken: Taken) -> Array | None:
+    """phi with Q = phi'phi, one column per taken column; None if Q itself is no larger."""
+    if not isinstance(Q, Correlation) or taken.block is None:
+        return None
+    outputs = 1 if taken.U is None else taken.U.shape[1]
+    if Q.columns.shape[0] * outputs >= len(taken.J):
+        return None
+    F = taken.block.dense()
+    if taken.U is None:
+        return F
+    return np.einsum("ij,jc->cij", F, taken.U).reshape(-1, F.shape[1])
+
+
 def directions(products: Array) -> Array:
     """Unit vectors along the rows of F'Y: where among the outputs each column points."""
     if products.shape[1] == 1:

@@ -112,7 +112,7 @@ class MMFS(Selector):
     random_state : int, RandomState instance or None, default=0
         Order of coordinate updates, and noise of the nearest-neighbour estimate.
     n_jobs : int or None, default=None
-        Threads for passes over dense data and compressed columns. Results do not depend on it.
+        Threads for passes over the data. Results do not depend on it.
     verbose : int or callable, default=0
         1 reports progress on stderr; a function is told (text, done, total) instead.
 

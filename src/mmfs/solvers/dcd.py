@@ -6,29 +6,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mmfs._compiled import descent as compiled
-from mmfs._compiled.homotopy import Enough, let_b_fall
 from mmfs.columns import DenseColumns, SparseColumns
 from mmfs.kernels import Correlation, Similarity
 from mmfs.problem import Problem
-from mmfs.solvers.aims import Aim, Found, Solver
+from mmfs.solvers.aims import Aim, Solver
 from mmfs.solvers.solution import Solution
 
 Array = np.ndarray
 
 # Multiplications a compiled loop does between two chances to be interrupted.
 PORTION = 1 << 26
-
-# Free coordinates up to which a Newton step is cheaper than the descent it saves.
-NEWTON_LIMIT = 500
-
-# Free coordinates up to which it also ends a descent: equal claims then get equal weights.
-POLISH_LIMIT = 100
-
-# Support columns up to which a walk from the first on is cheaper than a search for its end.
-FOLLOW_LIMIT = 300
-
-# Of the largest relevance, the least b that a walk goes to.
-LEAST = 1e-6
 
 # Columns for which a whole Gram matrix is still reasonable: 3 GB.
 GRAM_LIMIT = 20_000
@@ -69,49 +56,6 @@ class Descent:
             max_passes -= passes
             self.n_passes += passes
         return converged
-
-
-class GramDescent(Descent):
-    """On a small dense Q, finished exactly: Newton steps on the face that descent has found."""
-
-    def __init__(self, Q: Array, r: Array, C: float, eps: float, rng: np.random.Generator) -> None:
-        super().__init__(_gram(Q), r, C, rng)
-        self.eps = eps
-
-    def solve(self, gamma: float, shift: float) -> Array:
-        for _ in range(100):
-            converged = self.run(gamma, shift, self.eps, 10)
-            free = np.flatnonzero((self.alpha > 0) & (self.alpha < self.C))
-            if len(free) <= (POLISH_LIMIT if converged else NEWTON_LIMIT):
-                compiled.newton(self.Q.form.Q, self.r - shift, gamma, self.C, self.alpha, free)
-            if converged:
-                break
-        return clean(self.alpha)
-
-    @property
-    def solver(self) -> Solver:
-        return Solver(self.solve, self.follow)
-
-    def follow(self, enough: Enough, precision: float) -> Found | None:
-        """Let b fall from the first column on until there is enough; None if that fails.
-
-        As it does where there are too many columns, or where Q is not what it should be.
-        """
-        Q, r, r_max = self.Q.form.Q, self.r, float(self.r.max())
-        if r_max <= 0 or enough.n > FOLLOW_LIMIT:
-            return None
-        lowest = max(float(enough.lowest), LEAST * r_max)
-        enough = Enough(int(enough.n), float(enough.level), float(enough.most), lowest)
-        alpha, b, reached, ended = let_b_fall(
-            Q, r, float(self.C), enough, float(precision), FOLLOW_LIMIT, 100 + 20 * len(r)
-        )
-        alpha = clean(alpha)
-        left = r - compiled.gram_product(Q, alpha)[:, 0] - b
-        wrong = np.where(alpha > 0, np.where(alpha < self.C, np.abs(left), -left), left)
-        if not ended or not alpha.any() or wrong.max() > max(self.eps, 1e-9 * r_max):
-            return None
-        self.alpha[:] = alpha
-        return Found(alpha, b / float(alpha.sum()), reached)
 
 
 def clean(alpha: Array, relative: float = 1e-9) -> Array:
@@ -164,7 +108,7 @@ def _over_all_columns(Q: Similarity, n: int) -> Matrix:
                 f"each other (the limit is {GRAM_LIMIT:,}); use solver='working_set'."
             )
         everything = Q.take(np.arange(n))
-        return _gram(Q.gram(everything, everything))
+        return of_gram(Q.gram(everything, everything))
 
     columns, U = Q.columns, np.ones((n, 1)) if Q.U is None else Q.U
     rest = (columns.mean, columns.inverse, np.ascontiguousarray(U))
@@ -187,6 +131,6 @@ def _over_all_columns(Q: Similarity, n: int) -> Matrix:
     return Matrix(form, np.ones(n), state_of, size * U.shape[1])
 
 
-def _gram(Q: Array) -> Matrix:
+def of_gram(Q: Array) -> Matrix:
     form, diagonal = compiled.Gram(Q), np.diagonal(Q).copy()
     return Matrix(form, diagonal, lambda alpha: compiled.gram_product(Q, alpha), Q.size)

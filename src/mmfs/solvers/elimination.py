@@ -8,7 +8,7 @@ few features given up tell better what to keep than those of the first solution 
 import numpy as np
 
 from mmfs.problem import Problem
-from mmfs.solvers.dcd import GramDescent
+from mmfs.solvers.exact import ExactDescent
 from mmfs.solvers.path import Point
 from mmfs.solvers.solution import Solution, by_weight
 
@@ -28,7 +28,7 @@ def order_of_elimination(
     Q, r, eps = problem.Q.gram(taken, taken), problem.r[J], PRECISION * problem.r.max()
     left, weights, given_up = np.arange(len(J)), solution.alpha.copy(), []
     while len(left) > 1:
-        descent = GramDescent(Q[np.ix_(left, left)], r[left], problem.C, eps, rng)
+        descent = ExactDescent(Q[np.ix_(left, left)], r[left], problem.C, eps, rng)
         descent.alpha[:] = weights[left]
         weights[left] = descent.solve(gamma, 0.0)
         gradient = Q[left] @ weights + gamma * weights.sum() - r[left]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from mmfs.kernels import Correlation, Similarity, Taken
+from mmfs.kernels import explicit_features
 from mmfs.problem import Problem
 from mmfs.solvers.aims import Aim, Solver, UnitSum
 from mmfs.solvers.dcd import clean
@@ -51,19 +51,6 @@ def quadratic_programme(
     verdict = problem.judge(taken, alpha, gamma)
     support = alpha > 0
     return Solution(eligible[support], alpha[support], gamma, verdict, n_iter)
-
-
-def explicit_features(Q: Similarity, taken: Taken) -> Array | None:
-    """phi with Q = phi'phi, one column per taken column; None if Q itself is no larger."""
-    if not isinstance(Q, Correlation) or taken.block is None:
-        return None
-    outputs = 1 if taken.U is None else taken.U.shape[1]
-    if Q.columns.shape[0] * outputs >= len(taken.J):
-        return None
-    F = taken.block.dense()
-    if taken.U is None:
-        return F
-    return np.einsum("ij,jc->cij", F, taken.U).reshape(-1, F.shape[1])
 
 
 def solve_dual(

@@ -9,9 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from mmfs.kernels import explicit_features
 from mmfs.problem import Problem
 from mmfs.solvers.aims import Aim
-from mmfs.solvers.dcd import GRAM_LIMIT, GramDescent
+from mmfs.solvers.dcd import GRAM_LIMIT
+from mmfs.solvers.exact import ExactDescent
 from mmfs.solvers.solution import Solution, in_order
 
 Array = np.ndarray
@@ -19,6 +21,9 @@ Array = np.ndarray
 # The fewest columns to add in a round; for each that is needed, columns to begin with; how deep a
 # search may go below what is left outside.
 FEWEST, FIRST, DEPTH = 100, 3, 0.25
+
+# Columns beyond which similarities are not computed where there are fewer rows.
+NARROW = 1_000
 
 
 class WorkingSet:
@@ -29,11 +34,25 @@ class WorkingSet:
         self.r_max = max(float(problem.r.max()), np.finfo(float).tiny)
         self.eps = 1e-2 * tol * self.r_max
         self.taken = problem.Q.take(_within_limit(J, 0))
-        self.Q = problem.Q.gram(self.taken, self.taken)
+        self._gram = np.empty((0, 0))
 
-    def descent(self, rng: np.random.Generator) -> GramDescent:
-        problem = self.problem
-        return GramDescent(self.Q, problem.r[self.taken.J], problem.C, self.eps, rng)
+    @property
+    def Q(self) -> Array:
+        """Similarities among the columns taken; what is known of them is kept."""
+        Q, known, n = self.problem.Q, len(self._gram), len(self.taken.J)
+        if known < n:
+            old: Array = np.arange(n) < known
+            taken, new = self.taken.only(old), self.taken.only(~old)
+            across = Q.gram(taken, new)
+            self._gram = np.block([[self._gram, across], [across.T, Q.gram(new, new)]])
+        return self._gram
+
+    def descent(self, rng: np.random.Generator) -> ExactDescent:
+        problem, similar = self.problem, None
+        if len(self.taken.J) > NARROW:
+            similar = explicit_features(problem.Q, self.taken)
+        similar = self.Q if similar is None else similar
+        return ExactDescent(similar, problem.r[self.taken.J], problem.C, self.eps, rng)
 
     def outside(self, values: Array, n: int) -> Array:
         """The n columns with the smallest values, in order, that have not been taken."""
@@ -41,11 +60,8 @@ class WorkingSet:
         return J[~np.isin(J, self.taken.J)][:n]
 
     def add(self, J: Array) -> None:
-        Q, taken = self.problem.Q, self.taken
-        new = Q.take(_within_limit(J, len(taken.J)))
-        across = Q.gram(taken, new)
-        self.Q = np.block([[self.Q, across], [across.T, Q.gram(new, new)]])
-        self.taken = taken.join(new)
+        new = self.problem.Q.take(_within_limit(J, len(self.taken.J)))
+        self.taken = self.taken.join(new)
 
     def sharpen(self) -> bool:
         """Ask more of the next descent; False if that is past what rounding allows."""
