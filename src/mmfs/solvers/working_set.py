@@ -40,7 +40,9 @@ class WorkingSet:
     def Q(self) -> Array:
         """Similarities among the columns taken; what is known of them is kept."""
         Q, known, n = self.problem.Q, len(self._gram), len(self.taken.J)
-        if known < n:
+        if known == 0:
+            self._gram = Q.gram(self.taken, self.taken)
+        elif known < n:
             old: Array = np.arange(n) < known
             taken, new = self.taken.only(old), self.taken.only(~old)
             across = Q.gram(taken, new)
