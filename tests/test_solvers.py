@@ -320,3 +320,21 @@ def test_plain_descent_without_compilation_is_the_same(data):
     expected = MMFS(kernel="linear", gamma=0.5, tol=1e-10).fit(X, y).alpha_
     for name, alpha in answers.items():
         np.testing.assert_allclose(alpha, expected, atol=1e-7, err_msg=name)
+
+
+@pytest.mark.parametrize("kernel", ["linear", "aligned"])
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("C", [0.02, 1.0, np.inf])
+def test_few_rows_are_solved_on_the_columns_themselves(kernel, n_classes, C, monkeypatch):
+    """With more columns than rows similarities are not computed; the answer is the same."""
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((12, 300)), np.arange(12) % n_classes
+    options = {"kernel": kernel, "gamma": 1e-3, "C": C, "tol": 1e-8, "max_iter": 5000}
+    plain = MMFS(10, **options).fit(X, y)
+    monkeypatch.setattr(sys.modules["mmfs.solvers.working_set"], "NARROW", 20)
+    similarities = property(lambda here: pytest.fail("similarities were computed"))
+    monkeypatch.setattr(sys.modules["mmfs.solvers.working_set"].WorkingSet, "Q", similarities)
+    narrow = MMFS(10, **options).fit(X, y)
+    assert narrow.gap_ <= 1e-8
+    assert narrow.objective_ == pytest.approx(plain.objective_, rel=1e-7)
+    assert narrow.indices_.tolist() == plain.indices_.tolist()
