@@ -214,8 +214,9 @@ def newton(Q, r, gamma, C, alpha, free):
                 # rest - step'L_a is the slope of the objective along that direction, negated.
                 forward = rest - _inner(L[a], step, a) >= 0.0
                 dependent, n = a, a + 1
-                step[:a] = -L[a, :a] if forward else L[a, :a]
                 step[a] = 1.0 if forward else -1.0
+                for c in range(a):
+                    step[c] = -step[a] * L[a, c]
                 break
             L[a, a] = np.sqrt(pivot)
             step[a] = (rest - _inner(L[a], step, a)) / L[a, a]
@@ -241,4 +242,9 @@ def newton(Q, r, gamma, C, alpha, free):
                 product[i] += (alpha[j] - before) * Q[j, i]
         if blocked < 0:
             return
-        free = free[(alpha[free] > 0.0) & (alpha[free] < C)]
+        n_left = 0
+        for j in free:
+            if 0.0 < alpha[j] < C:
+                free[n_left] = j
+                n_left += 1
+        free = free[:n_left]

@@ -89,7 +89,8 @@ def _leave(walk, n_free, p):
     L = walk.L
     for i in range(p, n_free - 1):
         walk.free[i] = walk.free[i + 1]
-        L[i, : i + 2] = L[i + 1, : i + 2]
+        for k in range(i + 2):
+            L[i, k] = L[i + 1, k]
     for k in range(p, n_free - 1):
         size = np.hypot(L[k, k], L[k, k + 1])
         c, s = L[k, k] / size, L[k, k + 1] / size
@@ -138,13 +139,10 @@ def _times(Q, free, n_free, v):
 @njit(cache=True, nogil=True)
 def _refine(walk, n_free, r, b):
     """Free the free alpha from the rounding errors of many knots."""
-    walk.left[:] = r
-    for j in range(len(r)):
-        if walk.alpha[j] > 0.0:
-            walk.left[:] -= walk.alpha[j] * walk.Q[j]
     rest = np.empty(n_free)
     for k in range(n_free):
-        rest[k] = walk.left[walk.free[k]] - b
+        j = walk.free[k]
+        rest[k] = r[j] - b - _inner(walk.Q[j], walk.alpha, len(r))
     _forward(walk.L, n_free, rest)
     _backward(walk.L, n_free, rest)
     for k in range(n_free):
@@ -153,22 +151,27 @@ def _refine(walk, n_free, r, b):
 
 
 @njit(cache=True, nogil=True)
-def _small(b, s, rise, b_falls, precision):
-    """The t by which gamma = b / s falls by its `precision`, while s rises by `rise` per t."""
+def _small(b, alpha, jump, v, precision):
+    """The t by which gamma = b / s falls by its `precision`."""
+    s, rise = 0.0, jump
+    for weight in alpha:
+        s += weight
+    for weight in v:
+        rise += weight
     if s == 0.0:
         return precision * b / rise
-    return precision * b * s / (b_falls * s + (1.0 - precision) * b * rise)
+    return precision * b * s / ((jump == 0.0) * s + (1.0 - precision) * b * rise)
 
 
 @njit(cache=True, nogil=True)
-def let_b_fall(Q, r, C, enough, precision, max_free, max_knots):
-    """From the largest r, where alpha = 0, until there is enough.
+def let_b_fall(Q, r, C, b, enough, precision, max_free, max_knots):
+    """From b = the largest r, where alpha = 0, until there is enough.
 
     Returns alpha, b, whether it ended because there was enough or can be no more, and whether it
     ended at all before there were max_free free columns, or max_knots knots. A column has entered
     when gamma has fallen by `precision` of its value, or half-way to the next knot.
     """
-    n, alpha, b = len(r), np.zeros(len(r)), r.max()
+    n, alpha = len(r), np.zeros(len(r))
     place, free = np.zeros(n, dtype=np.int8), np.empty(n, dtype=np.int64)
     walk = Walk(Q, C, alpha, r.copy(), place, free, np.empty((max_free + 1, max_free + 1)))
     n_free, n_full, entering = 0, 0, -1
@@ -187,7 +190,9 @@ def let_b_fall(Q, r, C, enough, precision, max_free, max_knots):
             v = np.ones(n_free)
             _forward(walk.L, n_free, v)
         else:
-            v = -jump * walk.L[n_free, :n_free]
+            v = np.empty(n_free)
+            for k in range(n_free):
+                v[k] = -jump * walk.L[n_free, k]
         _backward(walk.L, n_free, v)
 
         # The next knot.
@@ -208,7 +213,7 @@ def let_b_fall(Q, r, C, enough, precision, max_free, max_knots):
         if t > PARALLEL * b and (n_support >= enough.n or endless):
             until = np.inf
             if n_support >= enough.most or b <= enough.level or endless:
-                until = min(_small(b, alpha.sum(), v.sum() + jump, jump == 0.0, precision), t / 2)
+                until = min(_small(b, alpha, jump, v, precision), t / 2)
             elif jump == 0.0:
                 until = b - enough.level
             stop, reached = min(stop, until), until <= stop
@@ -218,7 +223,8 @@ def let_b_fall(Q, r, C, enough, precision, max_free, max_knots):
             alpha[free[k]] = min(max(alpha[free[k]] + t * v[k], 0.0), C)
         if jump == 0.0:
             b -= t
-            walk.left[:] -= t * step
+            for j in range(n):
+                walk.left[j] -= t * step[j]
         else:
             alpha[entering] += t * jump
         if ends:

@@ -132,8 +132,14 @@ def csc_products(indptr, indices, data, V, mean, inverse, start, stop, out):
 # A block of columns at a time: what is summed up for them stays in the cache, while every row goes
 # on from where it was.
 
-# Columns of a block: its sums take 64 bytes each.
-BLOCK = 1 << 14
+# Columns of a block.
+BLOCK = 1 << 18
+
+
+@njit(cache=True, nogil=True)
+def _up_to(indptr, indices, at, i, column):
+    """In row i the place of the first entry at at[i] or beyond that is in `column` or beyond."""
+    return at[i] + np.searchsorted(indices[at[i] : indptr[i + 1]], column)
 
 
 @njit(cache=True, nogil=True)
@@ -142,7 +148,7 @@ def _row_starts(indptr, indices, column):
     at = indptr[:-1].copy()
     if column > 0:
         for i in range(len(at)):
-            at[i] += np.searchsorted(indices[indptr[i] : indptr[i + 1]], column)
+            at[i] = _up_to(indptr, indices, at, i, column)
     return at
 
 
@@ -158,11 +164,11 @@ def csr_moments(indptr, indices, data, V, center, start, stop, mean, inverse, pr
         last = min(first + BLOCK, stop)
         sums = np.zeros((last - first, 4 + q))  # shift, stored, sum, squares, x_j'V ...
         for i in range(n_rows):
-            k, end, previous = at[i], indptr[i + 1], first - 1
+            end, previous = _up_to(indptr, indices, at, i, last), first - 1
             a, b, c, d = V[i, 0], V[i, 1], V[i, 2], V[i, 3]
-            while k < end and indices[k] < last:
+            for k in range(at[i], end):
                 j = indices[k]
-                if j <= previous:
+                if j <= previous or j >= last:
                     return False
                 previous = j
                 x, j = float(data[k]), j - first
@@ -178,8 +184,7 @@ def csr_moments(indptr, indices, data, V, center, start, stop, mean, inverse, pr
                 sums[j, 7] += x * d
                 for e in range(4, q):
                     sums[j, 4 + e] += x * V[i, e]
-                k += 1
-            at[i] = k
+            at[i] = end
         for j in range(first, last):
             shift, stored, total, squares = sums[j - first, :4]
             mean[j], inverse[j] = _standardise(n_rows, stored, shift, total, squares, center)
@@ -190,20 +195,23 @@ def csr_moments(indptr, indices, data, V, center, start, stop, mean, inverse, pr
 
 @njit(cache=True, nogil=True)
 def csr_products(indptr, indices, data, V, mean, inverse, start, stop, out):
-    """out_j = V'f_j for columns start..stop and several vectors, the columns of V."""
+    """out_j = V'f_j for columns start..stop and one vector or several, the columns of V."""
     n_rows, q = V.shape
     at, totals = _row_starts(indptr, indices, start), V.sum(axis=0)
-    for first in range(start, stop, 4 * BLOCK):
-        last = min(first + 4 * BLOCK, stop)
+    for first in range(start, stop, BLOCK):
+        last = min(first + BLOCK, stop)
         out[first:last] = 0.0
         for i in range(n_rows):
-            k, end = at[i], indptr[i + 1]
-            while k < end and indices[k] < last:
-                x, j = float(data[k]), indices[k]
-                for c in range(q):
-                    out[j, c] += x * V[i, c]
-                k += 1
-            at[i] = k
+            end = _up_to(indptr, indices, at, i, last)
+            if q == 1:
+                for k in range(at[i], end):
+                    out[indices[k], 0] += float(data[k]) * V[i, 0]
+            else:
+                for k in range(at[i], end):
+                    x, j = float(data[k]), indices[k]
+                    for c in range(q):
+                        out[j, c] += x * V[i, c]
+            at[i] = end
         for j in range(first, last):
             for c in range(q):
                 out[j, c] = (out[j, c] - mean[j] * totals[c]) * inverse[j]

@@ -5,42 +5,18 @@ from numba import njit
 
 
 @njit(cache=True, nogil=True)
-def smallest(values, n, below):
-    """Positions of the n smallest values below a limit, as they come; of equal ones the first.
+def gather(values, start, below, found, n_found):
+    """Add positions from `start` on with values below a limit to `found`, as long as there is room.
 
-    Candidates are gathered until there are many too many; then the n smallest of them set the
-    limit for what follows.
+    Returns where it ended, and how many have been found.
     """
-    room = 4 * n + 1000
-    found, n_found = np.empty(room, dtype=np.int64), 0
-    for j in range(len(values)):
+    for j in range(start, len(values)):
         if values[j] < below:
+            if n_found == len(found):
+                return j, n_found
             found[n_found] = j
             n_found += 1
-            if n_found == room:
-                below = _keep_smallest(values, found, n_found, n)
-                n_found = n
-    if n_found > n:
-        _keep_smallest(values, found, n_found, n)
-        n_found = n
-    return found[:n_found]
-
-
-@njit(cache=True, nogil=True)
-def _keep_smallest(values, found, n_found, n):
-    """Move the n smallest of the found to the front, as they come; returns the largest."""
-    limit = np.partition(values[found[:n_found]], n - 1)[n - 1]
-    n_ties = n
-    for k in range(n_found):
-        n_ties -= values[found[k]] < limit
-    n_kept = 0
-    for k in range(n_found):
-        value = values[found[k]]
-        if value < limit or (value == limit and n_ties > 0):
-            n_ties -= value == limit
-            found[n_kept] = found[k]
-            n_kept += 1
-    return limit
+    return len(values), n_found
 
 
 # A key between -1 and 1 is sorted by its first 33 bits, packed with a column number of 31.
@@ -56,7 +32,8 @@ def mark_repeats(keys, r, tolerance, mirrors, out):
     and come out as False. Of the same the most relevant stands for all, and of those the first.
     """
     packed = _by_first_key(keys, mirrors, out)
-    out[:] = False
+    for j in range(len(out)):
+        out[j] = False
     standing = np.empty(len(packed), dtype=np.int64)
     for place in range(len(packed)):
         cell, j = packed[place] >> NUMBER, _column(packed[place])
@@ -90,7 +67,9 @@ def _pair(keys, j, mirrors):
 @njit(cache=True, nogil=True)
 def _by_first_key(keys, mirrors, without):
     """Columns, without some, in the order of their first key, to 33 bits: a radix sort."""
-    n = len(without) - np.count_nonzero(without)
+    n = 0
+    for j in range(len(without)):
+        n += not without[j]
     packed, spare = np.empty(n, dtype=np.uint64), np.empty(n, dtype=np.uint64)
     counts = np.zeros((DIGITS, 1 << BITS), dtype=np.int64)
     mask = np.uint64((1 << BITS) - 1)

@@ -72,7 +72,7 @@ class ExactDescent(Descent):
         lowest = max(float(enough.lowest), LEAST * r_max)
         enough = Enough(int(enough.n), float(enough.level), float(enough.most), lowest)
         alpha, b, reached, ended = let_b_fall(
-            self.similar, self.r, float(self.C), enough, float(precision), FOLLOW_LIMIT,
+            self.similar, self.r, float(self.C), r_max, enough, float(precision), FOLLOW_LIMIT,
             100 + 20 * len(self.r),
         )  # fmt: skip
         alpha = clean(alpha)

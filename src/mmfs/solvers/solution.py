@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mmfs._compiled.vectors import smallest
+from mmfs._compiled.vectors import gather
 from mmfs.problem import Verdict
 
 Array = np.ndarray
@@ -49,7 +49,19 @@ def by_weight(J: Array, alpha: Array, gradient: Array) -> Array:
 
 
 def in_order(values: Array, n: int, below: float = np.inf) -> Array:
-    """Positions of the n smallest values below a limit, in order, ties by position."""
-    values = np.ascontiguousarray(values, dtype=np.float64)
-    positions = smallest(values, max(n, 1), float(below))[:n]
+    """Positions of the n smallest values below a limit, in order, ties by position.
+
+    One pass: whenever many too many have been found, the n smallest of them set the limit.
+    """
+    values, start, n_found = np.ascontiguousarray(values, dtype=np.float64), 0, 0
+    found = np.empty(min(4 * n + 1000, len(values)), dtype=np.int64)
+    while start < len(values):
+        start, n_found = gather(values, start, float(below), found, n_found)
+        if n_found > n > 0:
+            here = values[found[:n_found]]
+            below = np.partition(here, n - 1)[n - 1]
+            kept = np.flatnonzero(here <= below)
+            kept = kept[np.argsort(here[kept], kind="stable")[:n]]
+            found[:n], n_found = found[np.sort(kept)], n
+    positions = found[: min(n, n_found)]
     return positions[np.argsort(values[positions], kind="stable")]
