@@ -10,7 +10,7 @@ from pathlib import Path
 import psutil
 
 PACKAGES = ["numpy", "scipy", "scikit-learn", "numba", "fastcan", "mrmrs", "celer", "skglm"]
-PACKAGES += ["pyHSICLasso"]
+PACKAGES += ["pyHSICLasso", "abess", "mrmr-selection", "feature-engine"]
 
 
 def machine() -> dict:

@@ -197,3 +197,20 @@ def test_bad_row_numbers_are_refused():
     X.indices[-1] = 10_000
     with pytest.raises(ValueError):
         as_columns(X).moments(centred_vectors(X.shape[0]))
+
+
+@pytest.mark.parametrize("portion", [20, 60, 200])
+def test_unsorted_rows_are_noticed_in_every_portion(portion, monkeypatch):
+    """Rows are entered by a search, which is at a loss where they are not sorted."""
+    monkeypatch.setattr(sparse_module, "PORTION", portion)
+    rng = np.random.default_rng(0)
+    dense = example(n_columns=60)
+    V = centred_vectors(len(dense))
+    expected = as_columns(sp.csr_array(dense)).moments(V)
+    for _ in range(100):
+        X = sp.csr_array(dense)
+        row = slice(*X.indptr[(i := rng.integers(len(dense))) : i + 2])
+        order = rng.permutation(row.stop - row.start)
+        X.indices[row], X.data[row] = X.indices[row][order], X.data[row][order]
+        X.has_sorted_indices = X.has_canonical_format = False
+        np.testing.assert_allclose(as_columns(X).moments(V), expected, atol=1e-12)

@@ -54,6 +54,33 @@ def test_relevances_of_ones_own_are_for_all_columns(data):
         assert MMFS(1, rank="alpha", relevance=relevance).fit(X, y).indices_.tolist() == [used[0]]
 
 
+def test_what_is_similar_to_empty_columns_too(data):
+    """With such a kernel they are not left out."""
+    X, y, narrow, used = data
+    expected = MMFS(5, kernel="rbf").fit(narrow, y)
+    got = MMFS(5, kernel="rbf", keep_scores=True).fit(X, y)
+    assert got.indices_.tolist() == used[expected.indices_].tolist()
+    empty = np.delete(np.arange(X.shape[1]), used)[:3]
+    np.testing.assert_allclose(got.redundancy_[empty], np.exp(-1) * got.alpha_.sum())
+    assert set(got.explain(X, features=empty)["selected"]) == {False}
+
+
+def test_wrong_column_numbers_are_still_refused(data):
+    X, y, *_ = data
+    for wrong, said in ((-1, "0"), (X.shape[1], f"{X.shape[1]}")):
+        rows = X.tocsr()
+        rows.indices[5] = wrong
+        with pytest.raises(ValueError, match=f"indices must be .* {said}"):
+            MMFS(3).fit(rows, y)
+
+
+def test_nothing_but_empty_columns():
+    nothing = sp.csc_array((6, 3 * FEW))
+    for X in (nothing, nothing.tocsr()):
+        with pytest.raises(ValueError, match="columns of X are constant"):
+            MMFS(2).fit(X, [0, 1] * 3)
+
+
 def test_only_where_it_pays():
     rng = np.random.default_rng(0)
     small = sp.csc_array((5, 100))

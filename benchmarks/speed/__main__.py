@@ -6,7 +6,7 @@
 
 Real data sets are looked for in --data (or MMFS_DATA). Every case has a process of its own; within
 it competitors take turns. What is there already is kept (--again starts anew). The peers come with
-`pip install 'mmfs[bench]'`. Leave the machine alone meanwhile.
+`pip install 'mmfs[peers]'`. Leave the machine alone meanwhile.
 """
 
 import argparse
@@ -16,9 +16,21 @@ import subprocess
 import sys
 from pathlib import Path
 
-from benchmarks.results import read, save
-from benchmarks.speed import STORED, descent, filters, growth, latency, optimum, tasks
-from benchmarks.speed.page import PAGE
+# One thread, of matrix products too, unless a case is about threads.
+for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ.setdefault(name, "1")
+
+from benchmarks.results import read, save  # noqa: E402
+from benchmarks.speed import (  # noqa: E402
+    STORED,
+    descent,
+    filters,
+    growth,
+    latency,
+    optimum,
+    tasks,
+)
+from benchmarks.speed.page import PAGE  # noqa: E402
 
 PARTS = {module.PART: module for module in (filters, descent, optimum, tasks, growth, latency)}
 FEW = {"filters": 3, "descent": 2, "optimum": 2, "tasks": 1, "growth": None, "latency": None}
@@ -44,13 +56,17 @@ def main() -> int:
         found = PARTS[arguments.parts[0]].rows(arguments.case, arguments.data, arguments.quick)
         print(json.dumps(found))
         return 0
-    for part, module in PARTS.items():
-        if not arguments.parts or part in arguments.parts:
-            _measure(part, module.CASES, arguments)
-    return 0 if PAGE.write(arguments.out, check=not arguments.quick) else 1
+    whole = all([
+        _measure(part, module.CASES, arguments)
+        for part, module in PARTS.items()
+        if not arguments.parts or part in arguments.parts
+    ])  # fmt: skip
+    return 0 if PAGE.write(arguments.out, check=not arguments.quick) and whole else 1
 
 
-def _measure(part: str, cases: list[str], arguments: argparse.Namespace) -> None:
+def _measure(part: str, cases: list[str], arguments: argparse.Namespace) -> bool:
+    """Whether every case could be measured."""
+    whole = True
     rows = [] if arguments.again else read(part, arguments.out)
     done = {row["made_for"] for row in rows}
     for case in cases[: FEW[part]] if arguments.quick else cases:
@@ -64,12 +80,14 @@ def _measure(part: str, cases: list[str], arguments: argparse.Namespace) -> None
         if answer.returncode:
             said = answer.stderr.strip().splitlines() or ["killed"]
             print(f"{part}, {case}: {said[-1]}", flush=True)
+            whole = False
             continue
         rows += [{"made_for": case} | row for row in json.loads(answer.stdout.splitlines()[-1])]
         save(rows, part, arguments.out)
         for row in rows:
             if row["made_for"] == case:
                 print(", ".join(str(v) for k, v in row.items() if v != "" and k != "made_for"))
+    return whole
 
 
 if __name__ == "__main__":

@@ -35,6 +35,7 @@ def _growth(rows):
         (float(r["stored"]), float(r["seconds"]), float(r["read"]))
         for r in rows if r["study"] == "entries"
     ])  # fmt: skip
+    points = points.reshape(-1, 3)
     figure, ax = plt.subplots(figsize=(5, 3.4))
     ax.loglog(points[:, 0], points[:, 1], "o-", color="#0b6e4f", label="MMFS, 100 features")
     ax.loglog(points[:, 0], points[:, 2], "o-", color="#999999", label="one read")

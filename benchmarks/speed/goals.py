@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.measure import Goal
+from benchmarks.measure import Goal, at_least, at_most
 from benchmarks.results import read
 from benchmarks.speed.filters import F_CLASSIF, NUMBERS, ONE_GAMMA, READ
 
@@ -35,14 +35,6 @@ def _seconds(part: str, results: Path, *keys: str) -> dict:
         for row in read(part, results)
         if row["seconds"]
     }
-
-
-def at_most(words: str, value: float, limit: float) -> Goal:
-    return Goal(words, value, limit, value <= limit)
-
-
-def at_least(words: str, value: float, limit: float) -> Goal:
-    return Goal(words, value, limit, value >= limit)
 
 
 def _filters(results: Path) -> Iterator[Goal]:
@@ -116,13 +108,13 @@ def _growth(results: Path) -> Iterator[Goal]:
         yield at_most("slope of log seconds over log entries", slope(results), 1.05)
     empty = {int(size): float(row["seconds"]) for (study, size), row in rows.items()
              if study == "empty"}  # fmt: skip
-    if len(empty) > 1:
+    if len(empty) > 1 and 0 in empty:
         words = f"seconds with {max(empty):,} more columns that are empty / without"
         yield at_most(words, empty[max(empty)] / empty[0], FLAT)
     for form, limit in EXTRA.items():
         if row := rows.get(("memory", form)):
             yield at_most(f"peak of extra memory / data, {form}", float(row["extra"]), limit)
-    for form in ("csc", "dense"):
+    for form in ("csc", "csr", "dense"):
         if row := rows.get(("threads", form)):
             floor = float(row["read"]) / float(row["read_two"])
             words = f"a pass by two threads, times faster, {form} (one read: {floor:.2f})"

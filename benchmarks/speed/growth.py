@@ -3,16 +3,17 @@
 Every size has a process of its own, so that the peak of memory is that of its fit.
 """
 
-import resource
-import sys
 from pathlib import Path
 
 import numpy as np
+import psutil
 import scipy.sparse as sp
+from joblib import Parallel, delayed
 
+from benchmarks.measure import forget_peak, peak_gigabytes
 from benchmarks.speed.cases import Case, dense
 from benchmarks.speed.timing import in_turns
-from mmfs import MMFS
+from mmfs import MMFS, MaxRel
 from mmfs.datasets import make_wide_sparse
 
 PART = "growth"
@@ -22,7 +23,7 @@ CASES = [
     *(f"entries, {n}" for n in ENTRIES),
     *(f"empty, {n}" for n in EMPTY),
     *(f"memory, {form}" for form in ("csc", "csr", "dense")),
-    *(f"threads, {form}" for form in ("csc", "dense")),
+    *(f"threads, {form}" for form in ("csc", "csr", "dense")),
 ]
 
 
@@ -64,62 +65,31 @@ def _seconds(case: Case) -> dict:
     }
 
 
+def _data(form: str, scale: float) -> Case:
+    if form == "dense":
+        return dense(int(100_000 * scale), 1_000)
+    X, y, _ = make_wide_sparse(20_000, int(2_000_000 * scale), int(59_000_000 * scale))
+    return Case(X.asformat(form), y, np.empty(0))
+
+
 def _memory(size: str, scale: float) -> dict:
     """Peak beyond what there was before the fit, as a share of the data."""
-    if size == "dense":
-        case = dense(int(100_000 * scale), 1_000)
-    else:
-        X, y, _ = make_wide_sparse(20_000, int(2_000_000 * scale), int(59_000_000 * scale))
-        case = Case(X.asformat(size), y, np.empty(0))
+    case = _data(size, scale)
     few = case.X[:, : min(2_000, case.X.shape[1])]
     MMFS(5).fit(few, case.y)
-    before = _resident()
-    _forget_peak()
+    before = psutil.Process().memory_info().rss / 1e9
+    forget_peak()
     MMFS(100).fit(case.X, case.y)
-    extra = (_peak() - before) / (1e9 * case.gigabytes())
+    extra = (peak_gigabytes() - before) / case.gigabytes()
     out = dict.fromkeys(("stored", "columns", "seconds", "read", "extra", "two_threads"), "")
     return out | {"extra": f"{extra:.3f}", "read_two": ""}
 
 
-def _forget_peak() -> None:
-    """The peak counts from here, where the system knows how."""
-    if sys.platform == "linux":
-        Path("/proc/self/clear_refs").write_text("5")
-
-
-def _peak() -> int:
-    status = Path("/proc/self/status")
-    if status.exists():
-        line = next(line for line in status.read_text().splitlines() if line.startswith("VmHWM"))
-        return 1024 * int(line.split()[1])
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-
-
-def _resident() -> int:
-    import psutil
-
-    return psutil.Process().memory_info().rss
-
-
 def _threads(size: str, scale: float) -> dict:
-    """Passes alone, by one thread and by two; and the floor, one read, in the same way."""
-    from joblib import Parallel, delayed
-
-    from mmfs.columns import as_columns
-
-    if size == "dense":
-        X = dense(int(100_000 * scale), 1_000).X
-        halves = np.array_split(X.ravel(), 2)
-    else:
-        X = make_wide_sparse(20_000, int(2_000_000 * scale), int(59_000_000 * scale))[0]
-        halves = np.array_split(X.data, 2)
-    V = np.random.default_rng(0).standard_normal((X.shape[0], 1))
-    V -= V.mean()
-    passes = {}
-    for n in (1, 2):
-        columns = as_columns(X, n_jobs=n)
-        columns.moments(V)
-        passes[f"pass {n}"] = lambda columns=columns: columns.project(V)
+    """A selection that is one pass, by one thread and by two; and one read, in the same way."""
+    X, y = _data(size, scale)[:2]
+    halves = np.array_split(X.ravel() if size == "dense" else X.data, 2)
+    passes = {f"pass {n}": lambda n=n: MaxRel(10, n_jobs=n).fit(X, y) for n in (1, 2)}
     passes["read 1"] = lambda: [half.sum() for half in halves]
     passes["read 2"] = lambda: Parallel(2, prefer="threads")(delayed(h.sum)() for h in halves)
     found = in_turns(passes, turns=7)

@@ -1,8 +1,8 @@
 """The same optimum by solvers of the Lasso.
 
 With the aligned kernel and b = gamma s, the weights are those of the non-negative Lasso with
-penalty b. The others are handed aligned columns of unit norm, outside the clock; MMFS finds scale,
-sign and gamma = b / s itself. Every solver has the largest tolerance of its own at which the
+penalty b. The others are handed aligned columns of unit norm, outside the clock; MMFS finds scale
+and sign itself. Every solver has the largest tolerance of its own at which the
 objective is within one millionth of the best.
 """
 
@@ -60,8 +60,8 @@ def _precise(run, weights, F, y, b, best) -> Contender:
     for tol in TOLERANCES:
         try:
             objective = _objective(F, y, weights(run(tol)), b)
-        except ImportError as missing:
-            return Unable(str(missing))
+        except Exception as error:  # whatever a peer raises, the others go on
+            return Unable(f"{type(error).__name__}: {error}"[:200])
         if objective - best <= PRECISION * abs(best):
             return lambda tol=tol: run(tol)
     return Unable(f"not within {PRECISION:g} of the optimum at tol = {TOLERANCES[-1]:g}")
@@ -78,9 +78,8 @@ def _aligned(X, y, center):
         F = np.asarray(X, dtype=np.float64)
         F = np.asfortranarray(F - F.mean(axis=0) if center else F)
         norms = np.linalg.norm(F, axis=0)
-    scale = np.where(norms > 1e-12, np.where(F.T @ y < 0, -1.0, 1.0), 0.0) / np.maximum(
-        norms, 1e-12
-    )
+    sign = np.where(F.T @ y < 0, -1.0, 1.0)
+    scale = np.where(norms > 1e-12, sign / np.maximum(norms, 1e-12), 0.0)
     return (F @ sp.diags(scale)).tocsc() if sp.issparse(F) else F * scale, y
 
 

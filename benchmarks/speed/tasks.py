@@ -36,7 +36,7 @@ def rows(name: str, folder: Path | None, quick: bool) -> list[dict]:
                 contenders[peer] = lambda select=select, k=k: select(case.X, case.y, k)
         for peer, timed in in_turns(contenders, turns=2 if quick else 3, patience=20).items():
             quality = {"features": "", "found": "", "accuracy": ""}
-            if not isinstance(timed, Unable):
+            if not isinstance(timed, Unable) and len(timed.result):
                 quality = _quality(case, np.asarray(timed.result))
             out.append(row(name, peer, timed, K=k, **quality))
     return out

@@ -37,7 +37,7 @@ def in_turns(
             continue
         try:
             seconds, result = seconds_of(run)
-        except (ValueError, TypeError, MemoryError, ImportError) as error:
+        except Exception as error:  # whatever a peer raises, the others go on
             found[name] = Unable((str(error).splitlines() or [type(error).__name__])[0][:200])
             continue
         found[name] = Timed(seconds, 1, result)
@@ -55,13 +55,9 @@ def in_turns(
 
 def row(case: str, name: str, timed: Timed | Unable, **more: Any) -> dict:
     """A line of the results."""
+    known = {"seconds": "", "turns": "", "problem": ""}
     if isinstance(timed, Unable):
-        return {
-            "case": case,
-            "contender": name,
-            "seconds": "",
-            "turns": "",
-            "problem": timed.reason,
-        } | dict.fromkeys(more, "")
-    known = {"seconds": f"{timed.seconds:.5g}", "turns": timed.turns, "problem": ""}
+        known["problem"] = timed.reason
+    else:
+        known |= {"seconds": f"{timed.seconds:.5g}", "turns": str(timed.turns)}
     return {"case": case, "contender": name} | known | more

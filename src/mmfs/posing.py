@@ -21,6 +21,9 @@ Array = np.ndarray
 # Beyond LARGEST support features the gradient alone ranks the rest.
 HEAD_ROOM, LARGEST = 1.5, 2_000
 
+# Kernels that call columns without correlation not similar at all.
+UNRELATED = ("aligned", "linear", "poly2")
+
 # Elimination starts from more: all with half the relevance left that chance gives to one, up to so
 # many candidates. `benchmarks.accuracy` compares other values of these constants.
 OF_CHANCE, CANDIDATES = 0.5, 150
@@ -118,7 +121,7 @@ def pose(
 ) -> Posed:
     """Read X and y under the parameters of `selector`, an MMFS.
 
-    The problem may be without the empty columns of X, unless relevances are given for them.
+    The problem may be without the empty columns of X, where they are similar to none.
     """
     if is_name(selector.kernel, "precomputed"):
         X, y = read_input(selector, X, y, needs_y=False)
@@ -130,7 +133,7 @@ def pose(
         n_columns, left = len(X), None
     else:
         kind = kind_of_relevance(selector)
-        leave_out_empty &= isinstance(kind, str | hsic)
+        leave_out_empty &= isinstance(kind, str) and selector.kernel in UNRELATED
         data = selector._read(X, y, selector.task, selector.center, leave_out_empty)
         similarity = similarity_of(selector.kernel, data.columns, data.products)
         usable, n_columns, left = data.usable, selector.n_features_in_, data.left

@@ -19,8 +19,9 @@ REORDER = {"reassoc", "contract", "nsz"}
 ZERO, FREE, FULL = 0, 1, 2
 
 # A column with less of its own than this beside the free ones depends on them; one that does not
-# come nearer to b by more than this per step never meets it.
-DEPENDENT, PARALLEL = 1e-10, 1e-12
+# come nearer to b by more than this per step never meets it; and one with less of the largest
+# alpha than this has no weight.
+DEPENDENT, PARALLEL, NOTHING = 1e-10, 1e-12, 2e-9
 
 
 class Walk(NamedTuple):
@@ -36,12 +37,16 @@ class Walk(NamedTuple):
 
 
 class Enough(NamedTuple):
-    """n support columns where b <= level, or `most` of them; but not below `lowest`."""
+    """n support columns where b <= level, or `most` of them; but gamma is at most `highest`.
+
+    And b at least `lowest`.
+    """
 
     n: int
     level: float
     most: float
     lowest: float
+    highest: float
 
 
 @njit(cache=True, nogil=True, fastmath=REORDER)
@@ -151,30 +156,58 @@ def _refine(walk, n_free, r, b):
 
 
 @njit(cache=True, nogil=True)
-def _small(b, alpha, jump, v, precision):
-    """The t by which gamma = b / s falls by its `precision`."""
-    s, rise = 0.0, jump
-    for weight in alpha:
+def _weights(walk, n_free, v, t):
+    """Of the free alpha, how many have a weight after t."""
+    largest, n = 0.0, 0
+    for j in range(len(walk.alpha)):
+        largest = max(largest, walk.alpha[j])
+    for k in range(n_free):
+        n += walk.alpha[walk.free[k]] + t * v[k] > NOTHING * largest
+    return n
+
+
+@njit(cache=True, nogil=True)
+def _to_enough(walk, b, n_free, n_other, v, jump, t, enough, precision):
+    """How far to go until there is enough, infinity if that is not before the next knot, at t.
+
+    A column has entered when gamma = b / s has fallen by `precision`, or half-way to that knot.
+    """
+    if t <= PARALLEL * b:  # several columns enter at once
+        return np.inf
+    s, rise, falls = 0.0, jump, 1.0 if jump == 0.0 else 0.0
+    for weight in walk.alpha:
         s += weight
     for weight in v:
         rise += weight
-    if s == 0.0:
-        return precision * b / rise
-    return precision * b * s / ((jump == 0.0) * s + (1.0 - precision) * b * rise)
+    if rise <= 0.0:  # as only rounding errors make it
+        return np.inf
+    low_enough = max((b - enough.highest * s) / (falls + enough.highest * rise), 0.0)
+    entered = precision * b * s / (falls * s + (1.0 - precision) * b * rise)
+    near = max(min(entered, t / 2), low_enough)
+    if near >= t:
+        return np.inf
+    if t == np.inf and jump != 0.0:  # more and more of the same
+        return near
+    n_support = n_other + _weights(walk, n_free, v, near)
+    if n_support < enough.n:
+        return np.inf
+    if b <= enough.level or n_support >= enough.most:
+        return near
+    return max(b - enough.level, low_enough) if jump == 0.0 else np.inf
 
 
 @njit(cache=True, nogil=True)
 def let_b_fall(Q, r, C, b, enough, precision, max_free, max_knots):
     """From b = the largest r, where alpha = 0, until there is enough.
 
-    Returns alpha, b, whether it ended because there was enough or can be no more, and whether it
-    ended at all before there were max_free free columns, or max_knots knots. A column has entered
-    when gamma has fallen by `precision` of its value, or half-way to the next knot.
+    Returns alpha, b, whether there is enough (or can be no more), and whether it ended at all: not
+    so with more than max_free free columns, with more than max_knots knots, or if it turns in
+    circles where several columns enter at once.
     """
     n, alpha = len(r), np.zeros(len(r))
     place, free = np.zeros(n, dtype=np.int8), np.empty(n, dtype=np.int64)
     walk = Walk(Q, C, alpha, r.copy(), place, free, np.empty((max_free + 1, max_free + 1)))
-    n_free, n_full, entering = 0, 0, -1
+    n_free, n_full, entering, still = 0, 0, -1, 0
     for _ in range(max_knots):
         if n_free >= max_free:
             break
@@ -206,19 +239,14 @@ def let_b_fall(Q, r, C, b, enough, precision, max_free, max_knots):
             if room < t:
                 t, blocked = room, n_free
 
-        # Is there enough before it? (Not where several columns enter at once.)
-        n_support = n_free + n_full + (jump != 0.0)
-        endless = t == np.inf and jump != 0.0  # more and more of the same
-        stop, reached = (b - enough.lowest if jump == 0.0 else np.inf), False
-        if t > PARALLEL * b and (n_support >= enough.n or endless):
-            until = np.inf
-            if n_support >= enough.most or b <= enough.level or endless:
-                until = min(_small(b, alpha, jump, v, precision), t / 2)
-            elif jump == 0.0:
-                until = b - enough.level
-            stop, reached = min(stop, until), until <= stop
-
-        ends, t = stop <= t, min(stop, t)
+        # The end may come before it.
+        n_other = n_full + (jump != 0.0)
+        until = _to_enough(walk, b, n_free, n_other, v, jump, t, enough, precision)
+        stop = min(until, b - enough.lowest) if jump == 0.0 else until
+        ends, reached, t = stop <= t, until <= stop, min(stop, t)
+        still = still + 1 if t == 0.0 else 0
+        if still > n:
+            break
         for k in range(n_free):
             alpha[free[k]] = min(max(alpha[free[k]] + t * v[k], 0.0), C)
         if jump == 0.0:

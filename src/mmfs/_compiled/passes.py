@@ -132,8 +132,14 @@ def csc_products(indptr, indices, data, V, mean, inverse, start, stop, out):
 # A block of columns at a time: what is summed up for them stays in the cache, while every row goes
 # on from where it was.
 
-# Columns of a block.
-BLOCK = 1 << 18
+# Columns of a block, at least; and entries that a row should have in it, to be worth a visit.
+BLOCK, VISIT = 1 << 17, 16
+
+
+@njit(cache=True, nogil=True)
+def _block(indptr, n_columns):
+    n_rows, n_entries = len(indptr) - 1, max(indptr[-1], 1)
+    return max(BLOCK, min(n_columns, VISIT * n_rows * n_columns // n_entries))
 
 
 @njit(cache=True, nogil=True)
@@ -159,9 +165,9 @@ def csr_moments(indptr, indices, data, V, center, start, stop, mean, inverse, pr
     Returns False when a row's column numbers are not strictly increasing and in range.
     """
     n_rows, q = V.shape
-    at = _row_starts(indptr, indices, start)
-    for first in range(start, stop, BLOCK):
-        last = min(first + BLOCK, stop)
+    at, block = _row_starts(indptr, indices, start), _block(indptr, len(mean))
+    for first in range(start, stop, block):
+        last = min(first + block, stop)
         sums = np.zeros((last - first, 4 + q))  # shift, stored, sum, squares, x_j'V ...
         for i in range(n_rows):
             end, previous = _up_to(indptr, indices, at, i, last), first - 1
@@ -190,7 +196,8 @@ def csr_moments(indptr, indices, data, V, center, start, stop, mean, inverse, pr
             mean[j], inverse[j] = _standardise(n_rows, stored, shift, total, squares, center)
             for c in range(products.shape[1]):
                 products[j, c] = sums[j - first, 4 + c] * inverse[j]
-    return stop < len(mean) or np.all(at == indptr[1:])
+    ends = indptr[1:] if stop == len(mean) else _row_starts(indptr, indices, stop)
+    return np.all(at == ends)  # so every entry was read, by this range or another
 
 
 @njit(cache=True, nogil=True)
@@ -198,8 +205,9 @@ def csr_products(indptr, indices, data, V, mean, inverse, start, stop, out):
     """out_j = V'f_j for columns start..stop and one vector or several, the columns of V."""
     n_rows, q = V.shape
     at, totals = _row_starts(indptr, indices, start), V.sum(axis=0)
-    for first in range(start, stop, BLOCK):
-        last = min(first + BLOCK, stop)
+    block = _block(indptr, len(mean))
+    for first in range(start, stop, block):
+        last = min(first + block, stop)
         out[first:last] = 0.0
         for i in range(n_rows):
             end = _up_to(indptr, indices, at, i, last)

@@ -77,7 +77,7 @@ def _by_first_key(keys, mirrors, without):
     for j in range(len(without)):
         if without[j]:
             continue
-        a = min((_pair(keys, j, mirrors)[0] + 1.0) / 2, 1.0)
+        a = min(max((_pair(keys, j, mirrors)[0] + 1.0) / 2, 0.0), 1.0)
         packed[k] = np.uint64(a * ((1 << DIGITS * BITS) - 1)) << NUMBER | np.uint64(j)
         for digit in range(DIGITS):
             counts[digit, (packed[k] >> (NUMBER + np.uint64(BITS * digit))) & mask] += 1

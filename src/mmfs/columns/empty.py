@@ -21,7 +21,8 @@ def without_empty(X: Any) -> tuple[Any, Array | None]:
     if not sp.issparse(X) or n_columns <= FEW:
         return X, None
     if X.format == "csr":
-        if X.nnz > SHARE * n_columns:
+        few = 0 < X.nnz <= SHARE * n_columns
+        if not few or X.indices.min() < 0 or X.indices.max() >= n_columns:  # refused later
             return X, None
         used = np.zeros(n_columns, dtype=bool)
         used[X.indices] = True
@@ -31,7 +32,7 @@ def without_empty(X: Any) -> tuple[Any, Array | None]:
         rows = sp.csr_array((X.data, place[X.indices], X.indptr), shape=(n_rows, len(left)))
         return rows.tocsc(), left
     left = np.flatnonzero(X.indptr[1:] != X.indptr[:-1])
-    if len(left) > SHARE * n_columns:
+    if not 0 < len(left) <= SHARE * n_columns:
         return X, None
     begins = np.append(X.indptr[left], X.indptr[-1])
     return sp.csc_array((X.data, X.indices, begins), shape=(n_rows, len(left))), left

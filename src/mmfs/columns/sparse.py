@@ -1,8 +1,8 @@
 """SciPy sparse data, centred and scaled without ever being made dense.
 
 f_j'v = (x_j'v - mean_j 1'v) * inverse_j costs what the un-centred product costs. Compressed columns
-are read column by column; compressed rows a block of columns at a time, which takes little longer,
-and no transposed copy.
+are read column by column; compressed rows a block of columns at a time, which takes some three
+times as long, but no transposed copy.
 """
 
 from abc import abstractmethod
@@ -111,7 +111,7 @@ class CsrColumns(SparseColumns):
     _find_products = staticmethod(passes.csr_products)
 
     def _portions(self) -> Iterable[tuple[int, int]]:
-        """Each begins with a search in every row: they are larger than those of columns."""
+        """Equally wide ones; each begins with a search in every row, so they are fewer."""
         n_portions = -(-len(self.arrays[1]) // (4 * PORTION))
         ends = np.linspace(0, self.shape[1], n_portions + 1).astype(int)
         return pairwise(ends) if n_portions else [(0, self.shape[1])]

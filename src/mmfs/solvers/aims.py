@@ -72,7 +72,8 @@ class LargestGamma:
 
     def __call__(self, solver: Solver, start: float | None = None, floor: float = 0.0) -> Found:
         if solver.follow:
-            enough = Enough(self.fewest, self.level, self.most, max(self.lowest, floor))
+            lowest = max(self.lowest, floor)
+            enough = Enough(self.fewest, self.level, self.most, lowest, GAMMA_MAX)
             if found := solver.follow(enough, PRECISION):
                 return found._replace(complete=found.complete or self.lowest >= floor)
         return self._search(solver, start, floor)
@@ -122,7 +123,7 @@ def enough_support(n: int, r_max: float, level: float = np.inf, most: int = 0) -
 
 def below_level(level: float) -> LargestGamma:
     """b = gamma s, the relevance a feature must have left to enter, is at most `level`."""
-    return LargestGamma(1, level, np.inf)
+    return LargestGamma(0, level, np.inf)
 
 
 @dataclass(frozen=True)

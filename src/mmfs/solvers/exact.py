@@ -69,8 +69,8 @@ class ExactDescent(Descent):
         r_max = float(self.r.max())
         if r_max <= 0 or enough.n > FOLLOW_LIMIT:
             return None
-        lowest = max(float(enough.lowest), LEAST * r_max)
-        enough = Enough(int(enough.n), float(enough.level), float(enough.most), lowest)
+        n, *limits = enough._replace(lowest=max(enough.lowest, LEAST * r_max))
+        enough = Enough(int(n), *map(float, limits))
         alpha, b, reached, ended = let_b_fall(
             self.similar, self.r, float(self.C), r_max, enough, float(precision), FOLLOW_LIMIT,
             100 + 20 * len(self.r),

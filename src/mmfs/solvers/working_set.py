@@ -13,13 +13,13 @@ from mmfs.kernels import explicit_features
 from mmfs.problem import Problem
 from mmfs.solvers.aims import Aim
 from mmfs.solvers.dcd import GRAM_LIMIT
-from mmfs.solvers.exact import ExactDescent
+from mmfs.solvers.exact import FOLLOW_LIMIT, ExactDescent
 from mmfs.solvers.solution import Solution, in_order
 
 Array = np.ndarray
 
-# The fewest columns to add in a round; for each that is needed, columns to begin with; how deep a
-# search may go below what is left outside.
+# The fewest columns to add in a round; for each of a few that are needed, columns to begin with;
+# how deep a search may go below what is left outside.
 FEWEST, FIRST, DEPTH = 100, 3, 0.25
 
 # Columns beyond which similarities are not computed where there are fewer rows.
@@ -41,7 +41,7 @@ class WorkingSet:
         """Similarities among the columns taken; what is known of them is kept."""
         Q, known, n = self.problem.Q, len(self._gram), len(self.taken.J)
         if known == 0:
-            self._gram = Q.gram(self.taken, self.taken)
+            self._gram = np.ascontiguousarray(Q.gram(self.taken, self.taken))
         elif known < n:
             old: Array = np.arange(n) < known
             taken, new = self.taken.only(old), self.taken.only(~old)
@@ -82,7 +82,8 @@ def working_set(
     **_: Any,
 ) -> Solution:
     """After every round `report(round, columns, gap)` is told."""
-    here = WorkingSet(problem, in_order(-problem.r, max(FEWEST, FIRST * aim.fewest)), tol)
+    n_first = FIRST * aim.fewest if aim.fewest <= FOLLOW_LIMIT else aim.fewest
+    here = WorkingSet(problem, in_order(-problem.r, max(FEWEST, n_first)), tol)
     alpha = np.zeros(len(here.taken.J))
     next_best = problem.r[here.outside(-problem.r, 1)].max(initial=-np.inf)
     gamma, floor = None, DEPTH * float(next_best)
