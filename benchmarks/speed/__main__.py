@@ -56,11 +56,10 @@ def main() -> int:
         found = PARTS[arguments.parts[0]].rows(arguments.case, arguments.data, arguments.quick)
         print(json.dumps(found))
         return 0
-    whole = all([
-        _measure(part, module.CASES, arguments)
-        for part, module in PARTS.items()
-        if not arguments.parts or part in arguments.parts
-    ])  # fmt: skip
+    whole = True
+    for part, module in PARTS.items():
+        if not arguments.parts or part in arguments.parts:
+            whole &= _measure(part, module.CASES, arguments)
     return 0 if PAGE.write(arguments.out, check=not arguments.quick) and whole else 1
 
 
