@@ -79,38 +79,44 @@ class LargestGamma:
         return self._search(solver, start, floor)
 
     def _search(self, solver: Solver, start: float | None, floor: float) -> Found:
-        def far_enough(alpha: Array, gamma: float) -> bool:
-            return self._reached(alpha, gamma) or gamma * alpha.sum() <= floor
+        def at(gamma: float) -> tuple[float, Array, float]:
+            alpha = solver.solve(gamma, 0.0)
+            return gamma, alpha, self._progress(alpha, gamma, floor)
 
-        gamma = 1.0 if start is None else start
-        factor = 4.0 if start is None else 1.05
-        alpha = solver.solve(gamma, 0.0)
-        upward = far_enough(alpha, gamma)
+        here = at(1.0 if start is None else start)
+        upward = here[2] >= 1
+        away = here[2] if upward else 1 / max(here[2], 1e-9)
+        factor = 4.0 if start is None else min(max(away, 1.05), 4.0)
         # Go on by growing factors until the answer turns ...
         while True:
-            last, last_alpha = gamma, alpha
-            gamma = min(gamma * factor, GAMMA_MAX) if upward else max(gamma / factor, GAMMA_MIN)
+            last, gamma = here, here[0] * factor if upward else here[0] / factor
             factor = factor**1.5
-            alpha = solver.solve(gamma, 0.0)
-            at_end = gamma in (GAMMA_MIN, GAMMA_MAX)
-            if far_enough(alpha, gamma) != upward or at_end:
+            here = at(min(max(gamma, GAMMA_MIN), GAMMA_MAX))
+            if (here[2] >= 1) != upward:
                 break
-        low, high = (last, gamma) if upward else (gamma, last)
-        best = last_alpha if upward else alpha
-        # ... then bisect between the last gamma on either side.
-        while high / low > 1 + PRECISION:
-            gamma = float(np.sqrt(low * high))
-            alpha = solver.solve(gamma, 0.0)
-            if far_enough(alpha, gamma):
-                low, best = gamma, alpha
-            else:
-                high = gamma
-        return Found(best, low, self._reached(best, low) or at_end)
+            if here[0] in (GAMMA_MIN, GAMMA_MAX):
+                return Found(here[1], here[0])
+        low, high = (last, here) if upward else (here, last)
+        # ... then close in: to where progress is 1 on a line between the two; or half-way, after two
+        # steps that ended on the same side.
+        least, sides = np.sqrt(1 + PRECISION), [True, False]
+        while (width := high[0] / low[0]) > 1 + PRECISION:
+            share = 0.5
+            if sides[-1] != sides[-2] and high[2] > 0 and low[2] < np.inf:
+                share = float(np.log(low[2]) / np.log(low[2] / high[2]))
+            here = at(min(max(low[0] * width**share, low[0] * least), high[0] / least))
+            sides.append(here[2] >= 1)
+            low, high = (here, high) if sides[-1] else (low, here)
+        return Found(low[1], low[0], self._progress(low[1], low[0]) >= 1)
 
-    def _reached(self, alpha: Array, gamma: float) -> bool:
-        b, n_support = float(gamma * alpha.sum()), int(np.count_nonzero(alpha))
-        enough = n_support >= self.fewest and (b <= self.level or n_support >= self.most)
-        return enough or 0 < b <= self.lowest
+    def _progress(self, alpha: Array, gamma: float, floor: float = 0.0) -> float:
+        """1 where there is enough, or b is at the lowest or the floor; less before, more beyond."""
+        b, n = float(gamma * alpha.sum()), int(np.count_nonzero(alpha))
+        if b == 0:
+            return 0.0 if self.fewest else np.inf
+        deep = max(self.level / b, n / self.most if self.most else np.inf)
+        enough = min(n / self.fewest if self.fewest else np.inf, deep)
+        return max(enough, self.lowest / b, floor / b)
 
 
 def enough_support(n: int, r_max: float, level: float = np.inf, most: int = 0) -> LargestGamma:

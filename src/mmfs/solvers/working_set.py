@@ -13,14 +13,14 @@ from mmfs.kernels import explicit_features
 from mmfs.problem import Problem
 from mmfs.solvers.aims import Aim
 from mmfs.solvers.dcd import GRAM_LIMIT
-from mmfs.solvers.exact import FOLLOW_LIMIT, ExactDescent
+from mmfs.solvers.exact import ExactDescent
 from mmfs.solvers.solution import Solution, in_order
 
 Array = np.ndarray
 
-# The fewest columns to add in a round; for each of a few that are needed, columns to begin with;
-# how deep a search may go below what is left outside.
-FEWEST, FIRST, DEPTH = 100, 3, 0.25
+# The fewest columns to add in a round; for each that is needed, columns to begin with; how deep a
+# search may go below what is left outside.
+FEWEST, FIRST, DEPTH = 100, 2, 0.25
 
 # Columns beyond which similarities are not computed where there are fewer rows.
 NARROW = 1_000
@@ -82,8 +82,8 @@ def working_set(
     **_: Any,
 ) -> Solution:
     """After every round `report(round, columns, gap)` is told."""
-    n_first = FIRST * aim.fewest if aim.fewest <= FOLLOW_LIMIT else aim.fewest
-    here = WorkingSet(problem, in_order(-problem.r, max(FEWEST, n_first)), tol)
+    n_first = min(max(FEWEST, FIRST * aim.fewest), GRAM_LIMIT)
+    here = WorkingSet(problem, in_order(-problem.r, n_first), tol)
     alpha = np.zeros(len(here.taken.J))
     next_best = problem.r[here.outside(-problem.r, 1)].max(initial=-np.inf)
     gamma, floor = None, DEPTH * float(next_best)
