@@ -97,7 +97,7 @@ class LargestGamma:
             if here[0] in (GAMMA_MIN, GAMMA_MAX):
                 return Found(here[1], here[0])
         low, high = (last, here) if upward else (here, last)
-        # ... then close in: to where progress is 1 on a line between the two; or half-way, after two
+        # ... then close in: to where progress is 1 on a line between the two, or half-way after two
         # steps that ended on the same side.
         least, sides = np.sqrt(1 + PRECISION), [True, False]
         while (width := high[0] / low[0]) > 1 + PRECISION:
