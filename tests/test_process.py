@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from mmfs import MMFS, MRMR
-from mmfs._compiled import counting, descent, passes
+from mmfs._compiled import counting, descent, homotopy, passes, vectors
 from mmfs.datasets import make_wide_sparse
 
 
@@ -31,10 +31,10 @@ def run(code, **environment):
 
 COMPILED = """
     from numba.core.dispatcher import Dispatcher
-    from mmfs._compiled import counting, descent, passes
+    from mmfs._compiled import counting, descent, homotopy, passes, vectors
     kernels = [
         k
-        for m in (counting, descent, passes)
+        for m in (counting, descent, homotopy, passes, vectors)
         for k in vars(m).values()
         if isinstance(k, Dispatcher)
     ]
@@ -89,10 +89,14 @@ def test_compiled_signatures_stay_few():
     """One per storage and type in use: float64 inputs add a single signature to each loop."""
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((30, 40)), np.arange(30) % 2
-    loops = (passes.csc_moments, passes.csc_dots, descent.dcd, counting.csc_states)
+    loops = (
+        passes.csc_moments, passes.csc_products, passes.csr_moments, descent.dcd, descent.newton,
+        homotopy.let_b_fall, vectors.gather, vectors.mark_repeats, counting.csc_states,
+    )  # fmt: skip
     before = [len(loop.signatures) for loop in loops]
-    for storage in (np.asarray, sp.csc_array, sp.csc_matrix):
-        for options in ({}, {"gamma": 1}, {"gamma": np.float32(0.5)}, {"C": np.inf}, {"C": 2}):
+    for storage in (np.asarray, sp.csc_array, sp.csc_matrix, sp.csr_array):
+        for options in ({}, {"gamma": 1}, {"gamma": np.float32(0.5)}, {"C": np.inf}, {"C": 2},
+                        {"kernel": "poly2"}, {"kernel": "linear"}):  # fmt: skip
             MMFS(5, **options).fit(storage(X), y)
         for discretize in ("three_states", "equal_frequency"):
             MRMR(3, discretize=discretize).fit(storage(X), y)

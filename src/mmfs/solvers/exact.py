@@ -29,6 +29,7 @@ class ExactDescent(Descent):
     def __init__(
         self, similar: Array, r: Array, C: float, eps: float, rng: np.random.Generator
     ) -> None:
+        similar = np.ascontiguousarray(similar)  # one compiled signature
         square = similar.shape[0] == similar.shape[1]
         super().__init__(of_gram(similar) if square else _of_features(similar), r, C, rng)
         self.eps, self.square, self.similar = eps, square, similar

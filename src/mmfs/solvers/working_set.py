@@ -41,7 +41,7 @@ class WorkingSet:
         """Similarities among the columns taken; what is known of them is kept."""
         Q, known, n = self.problem.Q, len(self._gram), len(self.taken.J)
         if known == 0:
-            self._gram = np.ascontiguousarray(Q.gram(self.taken, self.taken))
+            self._gram = Q.gram(self.taken, self.taken)
         elif known < n:
             old: Array = np.arange(n) < known
             taken, new = self.taken.only(old), self.taken.only(~old)
