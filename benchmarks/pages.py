@@ -1,7 +1,9 @@
 """Pages that are generated: a text with gaps, filled from stored results, and figures."""
 
+import argparse
+import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -63,6 +65,31 @@ class Page:
                     about = {"Date": None, "Description": checksum(results / f"{part}.csv")}
                     drawn.savefig(to / f"{part}.svg", metadata=about, bbox_inches="tight")
                     plt.close(drawn)
+
+
+def parser_of(doc: str, parts: Iterable[str], stored: Path) -> argparse.ArgumentParser:
+    """The arguments that a benchmark with parts, results and a page has."""
+    parser = argparse.ArgumentParser(
+        description=doc, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("parts", nargs="*", help=f"of {', '.join(parts)}, page; all if none")
+    parser.add_argument("--data", type=Path, default=os.environ.get("MMFS_DATA"))
+    parser.add_argument("--out", type=Path, default=stored, help="folder of the results")
+    parser.add_argument("--quick", action="store_true", help="a small version, for a check")
+    parser.add_argument("--again", action="store_true", help="forget earlier results of the parts")
+    return parser
+
+
+def parsed(
+    parser: argparse.ArgumentParser, parts: Iterable[str], stored: Path
+) -> argparse.Namespace:
+    arguments = parser.parse_args()
+    for part in arguments.parts:
+        if part not in [*parts, "page"]:
+            parser.error(f"there is no part {part!r}; parts are {', '.join(parts)}, page")
+    if arguments.quick and arguments.out == stored:
+        parser.error("--quick needs a folder of its own: --out FOLDER")
+    return arguments
 
 
 def listed(goals: list[Goal]) -> str:

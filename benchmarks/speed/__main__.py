@@ -14,12 +14,12 @@ import json
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 # One thread, of matrix products too, unless a case is about threads.
 for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(name, "1")
 
+from benchmarks.pages import parsed, parser_of  # noqa: E402
 from benchmarks.results import read, save  # noqa: E402
 from benchmarks.speed import (  # noqa: E402
     STORED,
@@ -37,21 +37,9 @@ FEW = {"filters": 3, "descent": 2, "optimum": 2, "tasks": 1, "growth": None, "la
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("parts", nargs="*", help=f"of {', '.join(PARTS)}, page; all if none")
-    parser.add_argument("--data", type=Path, default=os.environ.get("MMFS_DATA"))
-    parser.add_argument("--out", type=Path, default=STORED, help="folder of the results")
-    parser.add_argument("--quick", action="store_true", help="a small version, for a check")
-    parser.add_argument("--again", action="store_true", help="forget earlier results of the parts")
+    parser = parser_of(__doc__, PARTS, STORED)
     parser.add_argument("--case", help=argparse.SUPPRESS)
-    arguments = parser.parse_args()
-    for part in arguments.parts:
-        if part not in [*PARTS, "page"]:
-            parser.error(f"there is no part {part!r}; parts are {', '.join(PARTS)}, page")
-    if arguments.quick and arguments.out == STORED:
-        parser.error("--quick needs a folder of its own: --out FOLDER")
+    arguments = parsed(parser, PARTS, STORED)
     if arguments.case:
         found = PARTS[arguments.parts[0]].rows(arguments.case, arguments.data, arguments.quick)
         print(json.dumps(found))

@@ -18,7 +18,7 @@ SOON = {"first fit, nothing compiled": 6.0, "first fit, compiled before": 0.6, "
 
 
 def of(results: Path) -> list[Goal]:
-    studies = (_filters, _reads, _descent, _optimum, _tasks, _growth, _latency)
+    studies = (_filters, _reads, _descent, _others, _growth, _latency)
     return [goal for study in studies for goal in study(results)]
 
 
@@ -69,27 +69,19 @@ def _descent(results: Path) -> Iterator[Goal]:
             yield at_least(f"{case}, {k} features: descent over all columns / MMFS", ratio, limit)
 
 
-def _optimum(results: Path) -> Iterator[Goal]:
-    known = _seconds("optimum", results, "K")
-    for (case, solver, k), seconds in known.items():
-        others = {s: t for (c, s, n), t in known.items() if (c, n) == (case, k) and s != "MMFS"}
-        if solver == "MMFS" and others:
-            best = min(others, key=lambda name: others[name])
-            limit = 1.0 if storage(case) == "dense" else 3.0
-            words = (
-                f"{case}, {k} features: the best other solver of the same problem ({best}) / MMFS"
-            )
-            yield at_least(words, others[best] / seconds, limit)
-
-
-def _tasks(results: Path) -> Iterator[Goal]:
-    known = _seconds("tasks", results, "K")
-    for (case, peer, k), seconds in known.items():
-        others = {s: t for (c, s, n), t in known.items() if (c, n) == (case, k) and s != "MMFS"}
-        if peer == "MMFS" and others:
-            best = min(others, key=lambda name: others[name])
-            words = f"{case}, {k} features: the fastest peer ({best}) / MMFS"
-            yield at_least(words, others[best] / seconds, 1.0)
+def _others(results: Path) -> Iterator[Goal]:
+    """The best solver of the same problem, and the fastest peer at the same task."""
+    compared = {"optimum": ("the best other solver", 3.0), "tasks": ("the fastest peer", 1.0)}
+    for part, (who, times) in compared.items():
+        known = _seconds(part, results, "K")
+        for case, k in dict.fromkeys((case, k) for case, _, k in known):
+            here = {name: t for (c, name, n), t in known.items() if (c, n) == (case, k)}
+            own = here.pop("MMFS", None)
+            if own and here:
+                best = min(here, key=here.__getitem__)
+                limit = 1.0 if storage(case) == "dense" else times
+                words = f"{case}, {k} features: {who} ({best}) / MMFS"
+                yield at_least(words, here[best] / own, limit)
 
 
 def slope(results: Path) -> float:

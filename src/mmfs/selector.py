@@ -231,7 +231,10 @@ class MMFS(Selector):
         if self.rank == "path":
             order, _ = order_of_entry(solve_path(posed.problem, solution, **options))
         elif not self._constrained() and posed.eliminates(self.rank, self.gamma, k):
-            order = order_of_elimination(posed.problem, solution, rng)
+            assert solution.gamma is not None
+            order = order_of_elimination(
+                posed.problem, solution.taken, solution.alpha, solution.gamma, rng
+            )
         selected = solution.ranked(k, posed.repeated, order)
         self.indices_ = posed.original(selected)
         self._keep(solution, posed, selected)

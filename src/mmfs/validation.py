@@ -111,7 +111,7 @@ def read_input(selector: Any, X: Any, y: Any, needs_y: bool) -> tuple[Any, Any]:
 def check_finite(columns: Columns, names: Array | None, numbers: Array | None = None) -> None:
     """After `moments`: no column may hold NaN, infinity, or numbers whose squares overflow.
 
-    Columns may have other numbers than their places.
+    `numbers` are those of the columns in X, if they are not all there.
     """
     bad = np.flatnonzero(~np.isfinite(columns.inverse))
     if len(bad) == 0:

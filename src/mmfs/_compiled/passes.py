@@ -42,62 +42,33 @@ def csc_moments(indptr, indices, data, V, center, start, stop, mean, inverse, pr
 
     Returns False when a column's row numbers are not strictly increasing and in range.
     """
-    n_rows, sums = V.shape[0], np.empty(V.shape[1])
+    n_rows, q = V.shape
+    sums = np.empty(q)
     for j in range(start, stop):
         first, last = indptr[j], indptr[j + 1]
         shift = float(data[first]) if center and first < last else 0.0
-        if len(sums) == 4:
-            total, squares = _sum_four(indices, data, first, last, shift, V, sums)
-        else:
-            total, squares = _sum_many(indices, data, first, last, shift, V, sums)
-        if squares < 0.0:
-            return False
+        total, squares, previous = 0.0, 0.0, -1
+        a, b, c, d = 0.0, 0.0, 0.0, 0.0  # most data have no more products; these stay in registers
+        sums[:] = 0.0
+        for k in range(first, last):
+            i = indices[k]
+            if i <= previous or i >= n_rows:
+                return False
+            previous = i
+            x = float(data[k])
+            total += x - shift
+            squares += (x - shift) * (x - shift)
+            a += x * V[i, 0]
+            b += x * V[i, 1]
+            c += x * V[i, 2]
+            d += x * V[i, 3]
+            for e in range(4, q):
+                sums[e] += x * V[i, e]
+        sums[0], sums[1], sums[2], sums[3] = a, b, c, d
         mean[j], inverse[j] = _standardise(n_rows, last - first, shift, total, squares, center)
-        for c in range(products.shape[1]):
-            products[j, c] = sums[c] * inverse[j]
+        for e in range(products.shape[1]):
+            products[j, e] = sums[e] * inverse[j]
     return True
-
-
-@njit(cache=True, nogil=True)
-def _sum_many(indices, data, first, last, shift, V, sums):
-    """Sum and squares of (x - shift) over the entries first..last, and of x V into `sums`.
-
-    Squares of -1 tell that row numbers are not strictly increasing and in range.
-    """
-    total, squares, previous = 0.0, 0.0, -1
-    sums[:] = 0.0
-    for k in range(first, last):
-        i = indices[k]
-        if i <= previous or i >= len(V):
-            return 0.0, -1.0
-        previous = i
-        x = float(data[k])
-        total += x - shift
-        squares += (x - shift) * (x - shift)
-        for c in range(len(sums)):
-            sums[c] += x * V[i, c]
-    return total, squares
-
-
-@njit(cache=True, nogil=True)
-def _sum_four(indices, data, first, last, shift, V, sums):
-    """The same for four columns of V, whose sums stay in registers."""
-    total, squares, previous = 0.0, 0.0, -1
-    a, b, c, d = 0.0, 0.0, 0.0, 0.0
-    for k in range(first, last):
-        i = indices[k]
-        if i <= previous or i >= len(V):
-            return 0.0, -1.0
-        previous = i
-        x = float(data[k])
-        total += x - shift
-        squares += (x - shift) * (x - shift)
-        a += x * V[i, 0]
-        b += x * V[i, 1]
-        c += x * V[i, 2]
-        d += x * V[i, 3]
-    sums[0], sums[1], sums[2], sums[3] = a, b, c, d
-    return total, squares
 
 
 @njit(cache=True, nogil=True, fastmath=REORDER)

@@ -352,10 +352,14 @@ def _place(candidate: Candidate) -> Any:
 
 def _ranking(point: Point, candidate: Candidate, posed: Posed, rank: str, rng: Any) -> Array:
     problem, (k, gamma) = posed.problem, candidate
+    eliminates, enough = posed.eliminates(rank, gamma, k), k <= len(point.J)
     order = point.ranked()
-    if posed.eliminates(rank, gamma, k):
-        order = order_of_elimination(problem, point, rng)
-    if k <= len(point.J):
+    if enough and not eliminates:
         return order
-    verdict = problem.judge(problem.Q.take(point.J), point.alpha, point.gamma)
-    return Solution(point.J, point.alpha, point.gamma, verdict, 0).ranked(k, posed.repeated, order)
+    taken = problem.Q.take(point.J)
+    if eliminates:
+        order = order_of_elimination(problem, taken, point.alpha, point.gamma, rng)
+    if enough:
+        return order
+    verdict = problem.judge(taken, point.alpha, point.gamma)
+    return Solution(taken, point.alpha, point.gamma, verdict, 0).ranked(k, posed.repeated, order)

@@ -32,6 +32,12 @@ class Found(NamedTuple):
     complete: bool = True
 
 
+class Tried(NamedTuple):
+    gamma: float
+    alpha: Array
+    progress: float  # 1 is the aim
+
+
 class Solver(NamedTuple):
     solve: Callable[[float, float], Array]
     follow: Callable[[Enough, float], Found | None] | None = None
@@ -79,35 +85,35 @@ class LargestGamma:
         return self._search(solver, start, floor)
 
     def _search(self, solver: Solver, start: float | None, floor: float) -> Found:
-        def at(gamma: float) -> tuple[float, Array, float]:
+        def at(gamma: float) -> Tried:
             alpha = solver.solve(gamma, 0.0)
-            return gamma, alpha, self._progress(alpha, gamma, floor)
+            return Tried(gamma, alpha, self._progress(alpha, gamma, floor))
 
         here = at(1.0 if start is None else start)
-        upward = here[2] >= 1
-        away = here[2] if upward else 1 / max(here[2], 1e-9)
+        upward = here.progress >= 1
+        away = here.progress if upward else 1 / max(here.progress, 1e-9)
         factor = 4.0 if start is None else min(max(away, 1.05), 4.0)
         # Go on by growing factors until the answer turns ...
         while True:
-            last, gamma = here, here[0] * factor if upward else here[0] / factor
+            last, gamma = here, here.gamma * factor if upward else here.gamma / factor
             factor = factor**1.5
             here = at(min(max(gamma, GAMMA_MIN), GAMMA_MAX))
-            if (here[2] >= 1) != upward:
+            if (here.progress >= 1) != upward:
                 break
-            if here[0] in (GAMMA_MIN, GAMMA_MAX):
-                return Found(here[1], here[0])
+            if here.gamma in (GAMMA_MIN, GAMMA_MAX):
+                return Found(here.alpha, here.gamma)
         low, high = (last, here) if upward else (here, last)
         # ... then close in: to where progress is 1 on a line between the two, or half-way after two
         # steps that ended on the same side.
         least, sides = np.sqrt(1 + PRECISION), [True, False]
-        while (width := high[0] / low[0]) > 1 + PRECISION:
+        while (width := high.gamma / low.gamma) > 1 + PRECISION:
             share = 0.5
-            if sides[-1] != sides[-2] and high[2] > 0 and low[2] < np.inf:
-                share = float(np.log(low[2]) / np.log(low[2] / high[2]))
-            here = at(min(max(low[0] * width**share, low[0] * least), high[0] / least))
-            sides.append(here[2] >= 1)
+            if sides[-1] != sides[-2] and high.progress > 0 and low.progress < np.inf:
+                share = float(np.log(low.progress) / np.log(low.progress / high.progress))
+            here = at(min(max(low.gamma * width**share, low.gamma * least), high.gamma / least))
+            sides.append(here.progress >= 1)
             low, high = (here, high) if sides[-1] else (low, here)
-        return Found(low[1], low[0], self._progress(low[1], low[0]) >= 1)
+        return Found(low.alpha, low.gamma, self._progress(low.alpha, low.gamma) >= 1)
 
     def _progress(self, alpha: Array, gamma: float, floor: float = 0.0) -> float:
         """1 where there is enough, or b is at the lowest or the floor; less before, more beyond."""

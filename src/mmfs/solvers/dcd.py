@@ -93,9 +93,10 @@ def plain_dcd(
     while True:
         alpha, gamma = aim(Solver(solve), gamma)[:2]
         J = np.flatnonzero(alpha)
-        verdict = problem.judge(problem.Q.take(J), alpha[J], gamma)
+        taken = problem.Q.take(J)
+        verdict = problem.judge(taken, alpha[J], gamma)
         if verdict.relative_gap <= tol or exhausted or inner_tol < 1e-14:
-            return Solution(J, alpha[J], gamma, verdict, descent.n_passes)
+            return Solution(taken, alpha[J], gamma, verdict, descent.n_passes)
         inner_tol /= 10  # a search was misled by the imprecision of its steps
 
 

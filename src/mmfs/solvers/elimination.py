@@ -7,10 +7,10 @@ few features given up tell better what to keep than those of the first solution 
 
 import numpy as np
 
+from mmfs.kernels import Taken
 from mmfs.problem import Problem
 from mmfs.solvers.exact import ExactDescent
-from mmfs.solvers.path import Point
-from mmfs.solvers.solution import Solution, by_weight
+from mmfs.solvers.solution import by_weight
 
 Array = np.ndarray
 
@@ -19,14 +19,12 @@ SHARE, PRECISION = 0.1, 1e-6
 
 
 def order_of_elimination(
-    problem: Problem, solution: Solution | Point, rng: np.random.Generator
+    problem: Problem, taken: Taken, alpha: Array, gamma: float, rng: np.random.Generator
 ) -> Array:
-    """The support of a solution, last given up first."""
-    J, gamma = solution.J, solution.gamma
-    assert gamma is not None  # the constrained form has none
-    taken = problem.Q.take(J)
+    """The support columns of a solution, last given up first."""
+    J = taken.J
     Q, r, eps = problem.Q.gram(taken, taken), problem.r[J], PRECISION * problem.r.max()
-    left, weights, given_up = np.arange(len(J)), solution.alpha.copy(), []
+    left, weights, given_up = np.arange(len(J)), alpha.copy(), []
     while len(left) > 1:
         descent = ExactDescent(Q[np.ix_(left, left)], r[left], problem.C, eps, rng)
         descent.alpha[:] = weights[left]

@@ -49,8 +49,7 @@ def quadratic_programme(
     else:
         alpha, gamma = aim(Solver(solve))[:2]
     verdict = problem.judge(taken, alpha, gamma)
-    support = alpha > 0
-    return Solution(eligible[support], alpha[support], gamma, verdict, n_iter)
+    return Solution(taken.only(alpha > 0), alpha[alpha > 0], gamma, verdict, n_iter)
 
 
 def solve_dual(

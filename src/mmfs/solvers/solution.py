@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mmfs._compiled.vectors import gather
+from mmfs.kernels import Taken
 from mmfs.problem import Verdict
 
 Array = np.ndarray
@@ -15,13 +16,17 @@ DIGITS = 9
 
 @dataclass(frozen=True)
 class Solution:
-    """Support columns J with their alpha > 0, and the judge's word on them."""
+    """The support columns, brought here, with their alpha > 0, and the judge's word on them."""
 
-    J: Array
+    taken: Taken
     alpha: Array
     gamma: float | None  # None: the constrained form
     verdict: Verdict
     n_iter: int
+
+    @property
+    def J(self) -> Array:
+        return self.taken.J
 
     def ranked(self, k: int | None, repeated: Array, order: Array | None = None) -> Array:
         """The first k columns by alpha descending, then G ascending, then index.

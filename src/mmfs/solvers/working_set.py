@@ -83,10 +83,10 @@ def working_set(
 ) -> Solution:
     """After every round `report(round, columns, gap)` is told."""
     n_first = min(max(FEWEST, FIRST * aim.fewest), GRAM_LIMIT)
-    here = WorkingSet(problem, in_order(-problem.r, n_first), tol)
+    best = in_order(-problem.r, n_first + 1)
+    here = WorkingSet(problem, best[:n_first], tol)
     alpha = np.zeros(len(here.taken.J))
-    next_best = problem.r[here.outside(-problem.r, 1)].max(initial=-np.inf)
-    gamma, floor = None, DEPTH * float(next_best)
+    gamma, floor = None, DEPTH * float(problem.r[best[n_first:]].max(initial=-np.inf))
     for n_iter in range(1, max_iter + 1):
         descent = here.descent(rng)
         descent.alpha[: len(alpha)] = alpha
@@ -108,8 +108,7 @@ def working_set(
             here.add(worst)
         elif not closed and not here.sharpen():  # all that is missing is precision
             break
-    support = alpha > 0
-    return Solution(here.taken.J[support], alpha[support], gamma, verdict, n_iter)
+    return Solution(here.taken.only(alpha > 0), alpha[alpha > 0], gamma, verdict, n_iter)
 
 
 def _within_limit(J: Array, n_taken: int) -> Array:
