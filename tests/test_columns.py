@@ -139,6 +139,9 @@ def test_answers_do_not_depend_on_threads_or_portions(place, monkeypatch):
     np.testing.assert_array_equal(one.moments(V), two.moments(V))
     np.testing.assert_array_equal(one.project(V), two.project(V))
     np.testing.assert_allclose(one.project(V), standardised(X).T @ V, atol=1e-8)
+    for columns in (one, two):
+        taken = columns.take(np.array([9, 0, 59, 9])).dense()
+        np.testing.assert_allclose(taken, standardised(X)[:, [9, 0, 59, 9]], atol=1e-8)
 
 
 @pytest.mark.parametrize("place", ["c_order", "f_order", "csc_array", "csr_array"])

@@ -103,7 +103,13 @@ class Correlation:
     def gram(self, a: Taken, b: Taken) -> Array:
         assert a.block is not None and b.block is not None
         rho = a.block.gram(b.block)
-        return rho if a.U is None or b.U is None else rho * (a.U @ b.U.T)
+        if a.U is None or b.U is None:
+            return rho
+        if self.width > 1:
+            return rho * (a.U @ b.U.T)
+        rho *= a.U
+        rho *= b.U.T
+        return rho
 
     def product(self, a: Taken, alphas: Array) -> Array:
         assert a.block is not None

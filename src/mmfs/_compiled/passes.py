@@ -197,33 +197,33 @@ def csr_products(indptr, indices, data, V, mean, inverse, start, stop, out):
 
 
 @njit(cache=True, nogil=True)
-def csr_take(indptr, indices, data, J, n_columns):
-    """Compressed rows of the columns J, which rise: indptr, indices and values."""
-    wanted = np.zeros(n_columns // 8 + 1, dtype=np.uint8)  # a bit each: the cache holds it
-    for j in J:
-        wanted[j >> 3] |= np.uint8(1 << (j & 7))
-    starts = np.zeros(len(indptr), dtype=np.int64)
-    for i in range(len(indptr) - 1):
-        n = 0
+def csr_take(indptr, indices, data, J, wanted, start, stop):
+    """Of rows start..stop the columns J, which rise: compressed rows; bit j of `wanted` is set."""
+    ends, n = np.zeros(stop - start + 1, dtype=np.int64), 0
+    found = np.empty(indptr[stop] - indptr[start], dtype=np.int64)  # mostly never touched
+    for i in range(start, stop):
         for k in range(indptr[i], indptr[i + 1]):
+            found[n] = k  # and again, unless it is wanted: no branch
             n += (wanted[indices[k] >> 3] >> (indices[k] & 7)) & 1
-        starts[i + 1] = starts[i] + n
-    columns, values = np.empty(starts[-1], dtype=np.int32), np.empty(starts[-1])
-    for i in range(len(indptr) - 1):
-        n, k = starts[i], indptr[i]
-        while n < starts[i + 1]:
-            if (wanted[indices[k] >> 3] >> (indices[k] & 7)) & 1:
-                columns[n], values[n] = np.searchsorted(J, indices[k]), data[k]
-                n += 1
-            k += 1
-    return starts, columns, values
+        ends[i - start + 1] = n
+    columns, values = np.empty(n, dtype=np.int32), np.empty(n)
+    for k in range(n):
+        columns[k], values[k] = np.searchsorted(J, indices[found[k]]), data[found[k]]
+    return values, columns, ends
 
 
 @njit(cache=True, nogil=True)
-def sparse_gram(rows, row_indices, row_data, columns, column_indices, column_data, out):
-    """out[j, i] += b_j'a_i for compressed rows of A and compressed columns of B."""
+def sparse_gram(rows, row_indices, row_data, columns, column_indices, column_data, a, b, out):
+    """out[j, i] = the correlation of column i of A, by compressed rows, and j of B, by columns.
+
+    a and b are their means and inverse scales.
+    """
+    n_rows, (a_mean, a_inverse), (b_mean, b_inverse) = len(rows) - 1, a, b
     for j in range(out.shape[0]):
+        out[j] = 0.0
         for k in range(columns[j], columns[j + 1]):
             row, x = column_indices[k], column_data[k]
             for n in range(rows[row], rows[row + 1]):
                 out[j, row_indices[n]] += x * row_data[n]
+        for i in range(out.shape[1]):
+            out[j, i] = (out[j, i] - n_rows * b_mean[j] * a_mean[i]) * b_inverse[j] * a_inverse[i]

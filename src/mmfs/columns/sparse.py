@@ -126,9 +126,15 @@ class CsrColumns(SparseColumns):
     def take(self, J: Array) -> "SparseBlock":
         self.n_passes += 1
         columns, place = np.unique(J, return_inverse=True)
-        indptr, indices, values = passes.csr_take(*self.arrays, columns, self.shape[1])
-        rows = sp.csr_array((values, indices, indptr), shape=(self.shape[0], len(columns)))
-        return SparseBlock(rows.tocsc()[:, place], self.mean[J], self.inverse[J])
+        wanted = np.zeros(self.shape[1] // 8 + 1, dtype=np.uint8)  # a bit each: the cache holds it
+        np.bitwise_or.at(wanted, columns >> 3, np.left_shift(1, columns & 7).astype(np.uint8))
+
+        def work(start: int, stop: int) -> sp.csr_array:
+            rows = passes.csr_take(*self.arrays, columns, wanted, start, stop)
+            return sp.csr_array(rows, shape=(stop - start, len(columns)))
+
+        X = sp.vstack(list(self._each(work, _about_equal(self.arrays[0]))), format="csc")
+        return SparseBlock(X[:, place], self.mean[J], self.inverse[J])
 
     def states(self, cuts: Array, labels: Array, n_labels: int, start: int, stop: int) -> Array:
         self.n_passes += 1
@@ -150,10 +156,11 @@ class SparseBlock:
     def gram(self, other: Self) -> Array:
         if self._offset() or other._offset():  # the difference below would lose its digits
             return self.dense().T @ other.dense()
-        out = np.zeros((other.X.shape[1], self.X.shape[1]))
-        passes.sparse_gram(*_arrays(self.X.tocsr()), *_arrays(other.X), out)
-        out -= np.outer(self.X.shape[0] * other.mean, self.mean)
-        out *= np.outer(other.inverse, self.inverse)
+        out = np.empty((other.X.shape[1], self.X.shape[1]))
+        passes.sparse_gram(
+            *_arrays(self.X.tocsr()), *_arrays(other.X), (self.mean, self.inverse),
+            (other.mean, other.inverse), out,
+        )  # fmt: skip
         return out.T
 
     def _offset(self) -> bool:

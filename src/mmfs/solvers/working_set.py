@@ -39,14 +39,12 @@ class WorkingSet:
     @property
     def Q(self) -> Array:
         """Similarities among the columns taken; what is known of them is kept."""
-        Q, known, n = self.problem.Q, len(self._gram), len(self.taken.J)
-        if known == 0:
-            self._gram = Q.gram(self.taken, self.taken)
-        elif known < n:
-            old: Array = np.arange(n) < known
-            taken, new = self.taken.only(old), self.taken.only(~old)
-            across = Q.gram(taken, new)
-            self._gram = np.block([[self._gram, across], [across.T, Q.gram(new, new)]])
+        known, n = len(self._gram), len(self.taken.J)
+        if known < n:
+            new = self.taken.only(np.arange(n) >= known)
+            similar, Q = self.problem.Q.gram(self.taken, new), np.empty((n, n))
+            Q[:known, :known], Q[:known, known:], Q[known:] = self._gram, similar[:known], similar.T
+            self._gram = Q
         return self._gram
 
     def descent(self, rng: np.random.Generator) -> ExactDescent:
