@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from mmfs._compiled.homotopy import Enough
 from mmfs.solvers.aims import GAMMA_MAX, Solver, enough_support
-from mmfs.solvers.exact import FOLLOW_LIMIT, ExactDescent
+from mmfs.solvers.exact import FOLLOW_LIMIT, ExactDescent, OfGram
 from mmfs.solvers.qp import solve_dual
 
 
@@ -30,7 +30,7 @@ def until(n, level=np.inf, most=0, lowest=0.0):
 
 
 def descent(Q, r, C=1.0):
-    return ExactDescent(Q, r, C, 1e-10, np.random.default_rng(0))
+    return ExactDescent(OfGram(Q), r, C, 1e-10, np.random.default_rng(0))
 
 
 @settings(max_examples=150, deadline=None)

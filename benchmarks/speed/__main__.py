@@ -20,7 +20,7 @@ for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(name, "1")
 
 from benchmarks.pages import parsed, parser_of  # noqa: E402
-from benchmarks.results import read, save  # noqa: E402
+from benchmarks.results import in_one_line, read, save  # noqa: E402
 from benchmarks.speed import (  # noqa: E402
     STORED,
     descent,
@@ -69,11 +69,12 @@ def _measure(part: str, cases: list[str], arguments: argparse.Namespace) -> bool
             print(f"{part}, {case}: {said[-1]}", flush=True)
             whole = False
             continue
-        rows += [{"made_for": case} | row for row in json.loads(answer.stdout.splitlines()[-1])]
+        made = {"made_for": case, "made_on": in_one_line()}
+        rows += [row | made for row in json.loads(answer.stdout.splitlines()[-1])]
         save(rows, part, arguments.out)
         for row in rows:
             if row["made_for"] == case:
-                print(", ".join(str(v) for k, v in row.items() if v != "" and k != "made_for"))
+                print(", ".join(str(v) for k, v in row.items() if v != "" and k not in made))
     return whole
 
 

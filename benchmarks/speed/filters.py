@@ -13,26 +13,27 @@ PART = "filters"
 CASES = [*GENERATED, *REAL]
 NUMBERS = (10, 100, 1000)
 ONE_GAMMA = "MMFS, one gamma"  # that of 100 features
+TWO_THREADS = "MMFS, 100 features, two threads"
 READ, PRODUCT, F_CLASSIF = "one read of the arrays", "one product X'v", "f_classif"
 
 
 def rows(name: str, folder: Path | None, quick: bool) -> list[dict]:
     case = make(name, folder, quick)
     X, y = case.X, case.y
-    by_rows = X.tocsr() if case.sparse else X  # filters are faster so
     v = np.random.default_rng(0).standard_normal(X.shape[0])
     gamma = MMFS(100).fit(X, y).gamma_
     contenders: dict[str, Contender] = {
         READ: lambda: [array.sum() for array in case.arrays()],
         PRODUCT: lambda: X.T @ v,
-        F_CLASSIF: lambda: SelectKBest(f_classif, k=100).fit(by_rows, y),
+        F_CLASSIF: lambda: SelectKBest(f_classif, k=100).fit(X, y),
         "chi2": Unable("values below 0"),
         ONE_GAMMA: lambda: MMFS(100, gamma=gamma).fit(X, y),
     }
     if X.min() >= 0:
-        contenders["chi2"] = lambda: SelectKBest(chi2, k=100).fit(by_rows, y)
+        contenders["chi2"] = lambda: SelectKBest(chi2, k=100).fit(X, y)
     for k in NUMBERS:
         contenders[f"MMFS, {k} features"] = lambda k=k: MMFS(k).fit(X, y)
+    contenders[TWO_THREADS] = lambda: MMFS(100, n_jobs=2).fit(X, y)
     found = in_turns(contenders, turns=2 if quick else 5)
     return [row(name, contender, timed, **_more(case, timed)) for contender, timed in found.items()]
 

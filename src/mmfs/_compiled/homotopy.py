@@ -207,7 +207,8 @@ def let_b_fall(Q, r, C, b, enough, precision, max_free, max_knots):
     n, alpha = len(r), np.zeros(len(r))
     place, free = np.zeros(n, dtype=np.int8), np.empty(n, dtype=np.int64)
     walk = Walk(Q, C, alpha, r.copy(), place, free, np.empty((max_free + 1, max_free + 1)))
-    n_free, n_full, entering, still = np.int64(0), 0, np.int64(-1), 0  # not literals: one signature
+    n_free, n_full, still = len(r) - n, 0, 0  # not a literal: one compiled signature
+    entering = n_free - 1
     for _ in range(max_knots):
         if n_free >= max_free:
             break

@@ -4,9 +4,11 @@ from typing import Any
 
 from mmfs.columns.base import Block, Columns, label_counts
 from mmfs.columns.dense import DenseColumns
-from mmfs.columns.sparse import CscColumns, CsrColumns, SparseColumns
+from mmfs.columns.sparse import CscColumns, CsrColumns, SparseBlock, SparseColumns
 
-__all__ = ["Block", "Columns", "DenseColumns", "SparseColumns", "as_columns", "label_counts"]
+__all__ = [
+    "Block", "Columns", "DenseColumns", "SparseBlock", "SparseColumns", "as_columns", "label_counts"
+]  # fmt: skip
 
 
 def as_columns(X: Any, *, center: bool = True, n_jobs: int | None = None) -> Columns:

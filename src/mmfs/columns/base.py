@@ -21,6 +21,10 @@ TILE = 1 << 17
 class Block(Protocol):
     """A few columns brought here by `Columns.take`, enough to be worked on at leisure."""
 
+    @property
+    def stored(self) -> int:
+        """Numbers that a product with all columns reads."""
+
     def gram(self, other: Self) -> Array:
         """F_self'F_other, the correlations between two sets of columns."""
 
@@ -37,7 +41,7 @@ class Block(Protocol):
         """These columns followed by those of another block of the same data."""
 
     def only(self, mask: Array) -> Self:
-        """The columns where the mask is True."""
+        """The columns where a mask is True, or at some places."""
 
 
 class Columns(ABC):

@@ -98,6 +98,10 @@ class DenseBlock:
     def __init__(self, X: Array, J: Array, mean: Array, inverse: Array) -> None:
         self.X, self.J, self.mean, self.inverse = X, J, mean, inverse
 
+    @property
+    def stored(self) -> int:
+        return self.X.shape[0] * len(self.J)
+
     def _rows(self, rows: slice) -> Array:
         return np.subtract(self.X[rows][:, self.J], self.mean, dtype=np.float64) * self.inverse
 

@@ -153,17 +153,26 @@ class SparseBlock:
         self.X = X.astype(np.float64, copy=False)
         self.mean, self.inverse = mean, inverse
 
+    @property
+    def stored(self) -> int:
+        return int(np.prod(self.X.shape)) if self.offset else self.X.nnz
+
+    @property
+    def arrays(self) -> tuple[Array, Array, Array]:
+        return _arrays(self.X)
+
     def gram(self, other: Self) -> Array:
-        if self._offset() or other._offset():  # the difference below would lose its digits
+        if self.offset or other.offset:  # the difference below would lose its digits
             return self.dense().T @ other.dense()
         out = np.empty((other.X.shape[1], self.X.shape[1]))
         passes.sparse_gram(
-            *_arrays(self.X.tocsr()), *_arrays(other.X), (self.mean, self.inverse),
+            *_arrays(self.X.tocsr()), *other.arrays, (self.mean, self.inverse),
             (other.mean, other.inverse), out,
         )  # fmt: skip
         return out.T
 
-    def _offset(self) -> bool:
+    @property
+    def offset(self) -> bool:
         """Whether some column varies little around a large mean; rare in sparse data."""
         return bool((np.abs(self.mean) * self.inverse * np.sqrt(self.X.shape[0]) > 1e3).any())
 
@@ -172,7 +181,7 @@ class SparseBlock:
         return self.X @ weights - self.mean @ weights
 
     def operator(self) -> Any:
-        return self.dense() if self._offset() else SparseOperator(self)
+        return self.dense() if self.offset else SparseOperator(self)
 
     def dense(self) -> Array:
         return (self.X.toarray() - self.mean) * self.inverse

@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mmfs._compiled import descent as compiled
-from mmfs.columns import DenseColumns, SparseColumns
-from mmfs.kernels import Correlation, Similarity
+from mmfs.columns import DenseColumns, SparseBlock, SparseColumns
+from mmfs.kernels import Correlation, Similarity, Taken
 from mmfs.problem import Problem
 from mmfs.solvers.aims import Aim, Solver
 from mmfs.solvers.solution import Solution
@@ -111,8 +111,8 @@ def _over_all_columns(Q: Similarity, n: int) -> Matrix:
         everything = Q.take(np.arange(n))
         return of_gram(Q.gram(everything, everything))
 
-    columns, U = Q.columns, np.ones((n, 1)) if Q.U is None else Q.U
-    rest = (columns.mean, columns.inverse, np.ascontiguousarray(U))
+    columns, U = Q.columns, _directions(Q.U, n)
+    rest = (columns.mean, columns.inverse, U)
     form: Any
     if isinstance(columns, DenseColumns):
         # A copy, unless X is in column order; so is a matrix of compressed rows copied below.
@@ -130,6 +130,25 @@ def _over_all_columns(Q: Similarity, n: int) -> Matrix:
         return columns.take(J).combine(alpha[J, None] * U[J])
 
     return Matrix(form, np.ones(n), state_of, size * U.shape[1])
+
+
+def of_block(taken: Taken) -> Matrix:
+    """The similarities of columns taken, by their correlations."""
+    block, n = taken.block, len(taken.J)
+    assert block is not None
+    U = _directions(taken.U, n)
+    if isinstance(block, SparseBlock) and not block.offset:
+        form: Any = compiled.Csc(*block.arrays, block.mean, block.inverse, U)
+    else:
+        F = np.ascontiguousarray(block.dense().T)
+        form = compiled.Dense(F, np.zeros(n), np.ones(n), U)
+    return Matrix(
+        form, np.ones(n), lambda alpha: block.combine(alpha[:, None] * U), block.stored * U.shape[1]
+    )
+
+
+def _directions(U: Array | None, n: int) -> Array:
+    return np.ones((n, 1)) if U is None else np.ascontiguousarray(U)
 
 
 def of_gram(Q: Array) -> Matrix:

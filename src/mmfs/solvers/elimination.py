@@ -9,7 +9,7 @@ import numpy as np
 
 from mmfs.kernels import Taken
 from mmfs.problem import Problem
-from mmfs.solvers.exact import ExactDescent
+from mmfs.solvers.exact import ExactDescent, OfGram
 from mmfs.solvers.solution import by_weight
 
 Array = np.ndarray
@@ -26,7 +26,7 @@ def order_of_elimination(
     Q, r, eps = problem.Q.gram(taken, taken), problem.r[J], PRECISION * problem.r.max()
     left, weights, given_up = np.arange(len(J)), alpha.copy(), []
     while len(left) > 1:
-        descent = ExactDescent(Q[np.ix_(left, left)], r[left], problem.C, eps, rng)
+        descent = ExactDescent(OfGram(Q[np.ix_(left, left)]), r[left], problem.C, eps, rng)
         descent.alpha[:] = weights[left]
         weights[left] = descent.solve(gamma, 0.0)
         gradient = Q[left] @ weights + gamma * weights.sum() - r[left]

@@ -1,11 +1,14 @@
 """A few columns, solved exactly: descent and Newton steps for one gamma, a walk for the largest."""
 
+from typing import Protocol
+
 import numpy as np
 
 from mmfs._compiled import descent as compiled
 from mmfs._compiled.homotopy import Enough, let_b_fall
+from mmfs.kernels import Correlation, Similarity, Taken
 from mmfs.solvers.aims import Found, Solver
-from mmfs.solvers.dcd import Descent, Matrix, clean, of_gram
+from mmfs.solvers.dcd import Descent, Matrix, clean, of_block, of_gram
 
 Array = np.ndarray
 
@@ -15,28 +18,78 @@ NEWTON_LIMIT = 500
 # Free coordinates up to which it also ends a descent: equal claims then get equal weights.
 POLISH_LIMIT = 100
 
+# A step on columns reads their entries twice, here and there; one on similarities reads a row.
+COLUMNS_BETTER = 0.25
+
 # Support columns up to which a walk from the first on is cheaper than a search for its end; and of
 # the largest relevance, the least b that it goes to.
 FOLLOW_LIMIT, LEAST = 300, 1e-6
 
 
-class ExactDescent(Descent):
-    """Descent, and Newton steps on the face that it has found; or a walk along b.
+class Known(Protocol):
+    """What is known of the columns' similarities Q."""
 
-    On similarities Q, or on features phi with Q = phi'phi where these are fewer numbers.
-    """
+    matrix: Matrix
+
+    def among(self, free: Array) -> Array:
+        """Q among some columns."""
+
+    def product(self, alpha: Array, free: Array) -> Array:
+        """Q alpha of some columns."""
+
+
+class OfGram:
+    """Q itself."""
+
+    def __init__(self, Q: Array) -> None:
+        self.Q = np.ascontiguousarray(Q)  # one compiled signature
+        self.matrix = of_gram(self.Q)
+
+    def among(self, free: Array) -> Array:
+        return self.Q[np.ix_(free, free)]
+
+    def product(self, alpha: Array, free: Array) -> Array:
+        return compiled.gram_product(self.Q, alpha)[free, 0]
+
+
+class OfColumns:
+    """The columns, where they have fewer entries than Q, and their correlations are called for."""
+
+    def __init__(self, Q: Correlation, taken: Taken) -> None:
+        self.Q, self.taken = Q, taken
+        self.matrix = of_block(taken)
+
+    def among(self, free: Array) -> Array:
+        taken = self.taken.only(free)
+        return self.Q.gram(taken, taken)
+
+    def product(self, alpha: Array, free: Array) -> Array:
+        taken = self.taken.only(free)
+        assert taken.block is not None
+        w = taken.block.operator().T @ self.matrix.state_of(alpha)
+        return w[:, 0] if taken.U is None else np.einsum("jc,jc->j", w, taken.U)
+
+
+def in_columns(Q: Similarity, taken: Taken) -> OfColumns | None:
+    """None if there are no fewer entries than similarities, or no columns that make these."""
+    if not isinstance(Q, Correlation) or taken.block is None:
+        return None
+    better = taken.block.stored * Q.width < COLUMNS_BETTER * len(taken.J) ** 2
+    return OfColumns(Q, taken) if better else None
+
+
+class ExactDescent(Descent):
+    """Descent, and Newton steps on the face that it has found; given Q itself, a walk along b."""
 
     def __init__(
-        self, similar: Array, r: Array, C: float, eps: float, rng: np.random.Generator
+        self, known: Known, r: Array, C: float, eps: float, rng: np.random.Generator
     ) -> None:
-        similar = np.ascontiguousarray(similar)  # one compiled signature
-        square = similar.shape[0] == similar.shape[1]
-        super().__init__(of_gram(similar) if square else _of_features(similar), r, C, rng)
-        self.eps, self.square, self.similar = eps, square, similar
+        super().__init__(known.matrix, r, C, rng)
+        self.eps, self.known = eps, known
 
     @property
     def solver(self) -> Solver:
-        return Solver(self.solve, self.follow if self.square else None)
+        return Solver(self.solve, self.follow if isinstance(self.known, OfGram) else None)
 
     def solve(self, gamma: float, shift: float) -> Array:
         for _ in range(100):
@@ -52,13 +105,8 @@ class ExactDescent(Descent):
         """Steps among the free coordinates alone, with what the others leave of r."""
         rest = self.alpha.copy()
         rest[free] = 0.0
-        if self.square:
-            Q = self.similar[np.ix_(free, free)]
-            taken = compiled.gram_product(self.similar, rest)[free, 0]
-        else:
-            phi = self.similar[:, free]
-            Q, taken = phi.T @ phi, phi.T @ (self.similar @ rest)
-        r, alpha = self.r[free] - shift - taken - gamma * rest.sum(), self.alpha[free]
+        r = self.r[free] - shift - self.known.product(rest, free) - gamma * rest.sum()
+        alpha, Q = self.alpha[free], np.ascontiguousarray(self.known.among(free))
         compiled.newton(Q, r, gamma, self.C, alpha, np.arange(len(free)))
         self.alpha[free] = alpha
 
@@ -67,27 +115,20 @@ class ExactDescent(Descent):
 
         As it does where there are too many columns, or where Q is not what it should be.
         """
-        r_max = float(self.r.max())
+        assert isinstance(self.known, OfGram)
+        Q, r_max = self.known.Q, float(self.r.max())
         if r_max <= 0 or enough.n > FOLLOW_LIMIT:
             return None
         n, *limits = enough._replace(lowest=max(enough.lowest, LEAST * r_max))
         enough = Enough(int(n), *map(float, limits))
         alpha, b, reached, ended = let_b_fall(
-            self.similar, self.r, float(self.C), r_max, enough, float(precision), FOLLOW_LIMIT,
+            Q, self.r, float(self.C), r_max, enough, float(precision), FOLLOW_LIMIT,
             100 + 20 * len(self.r),
         )  # fmt: skip
         alpha = clean(alpha)
-        left = self.r - compiled.gram_product(self.similar, alpha)[:, 0] - b
+        left = self.r - compiled.gram_product(Q, alpha)[:, 0] - b
         wrong = np.where(alpha > 0, np.where(alpha < self.C, np.abs(left), -left), left)
         if not ended or not alpha.any() or wrong.max() > max(self.eps, 1e-9 * r_max):
             return None
         self.alpha[:] = alpha
         return Found(alpha, b / float(alpha.sum()), reached)
-
-
-def _of_features(phi: Array) -> Matrix:
-    n = phi.shape[1]
-    columns = np.ascontiguousarray(phi.T)
-    form = compiled.Dense(columns, np.zeros(n), np.ones(n), np.ones((n, 1)))
-    diagonal = np.einsum("ij,ij->i", columns, columns)
-    return Matrix(form, diagonal, lambda alpha: (phi @ alpha)[:, None], phi.size)

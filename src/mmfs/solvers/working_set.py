@@ -9,11 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from mmfs.kernels import explicit_features
 from mmfs.problem import Problem
 from mmfs.solvers.aims import Aim
 from mmfs.solvers.dcd import GRAM_LIMIT
-from mmfs.solvers.exact import ExactDescent
+from mmfs.solvers.exact import ExactDescent, Known, OfGram, in_columns
 from mmfs.solvers.solution import Solution, in_order
 
 Array = np.ndarray
@@ -22,8 +21,8 @@ Array = np.ndarray
 # search may go below what is left outside.
 FEWEST, FIRST, DEPTH = 100, 2, 0.25
 
-# Columns beyond which similarities are not computed where there are fewer rows.
-NARROW = 1_000
+# Columns beyond which similarities are not computed where the columns have fewer entries.
+NARROW, ROUGH = 1_000, 0.1
 
 
 class WorkingSet:
@@ -33,6 +32,7 @@ class WorkingSet:
         self.problem = problem
         self.r_max = max(float(problem.r.max()), np.finfo(float).tiny)
         self.eps = 1e-2 * tol * self.r_max
+        self.violation = self.r_max  # the largest of all columns, as far as is known
         self.taken = problem.Q.take(_within_limit(J, 0))
         self._gram = np.empty((0, 0))
 
@@ -48,11 +48,14 @@ class WorkingSet:
         return self._gram
 
     def descent(self, rng: np.random.Generator) -> ExactDescent:
-        problem, similar = self.problem, None
+        """As exact as columns outside allow it to be of use, where exactness costs passes."""
+        problem, eps = self.problem, self.eps
+        known: Known | None = None
         if len(self.taken.J) > NARROW:
-            similar = explicit_features(problem.Q, self.taken)
-        similar = self.Q if similar is None else similar
-        return ExactDescent(similar, problem.r[self.taken.J], problem.C, self.eps, rng)
+            known, eps = in_columns(problem.Q, self.taken), max(eps, ROUGH * self.violation)
+        if known is None:
+            known, eps = OfGram(self.Q), self.eps
+        return ExactDescent(known, problem.r[self.taken.J], problem.C, eps, rng)
 
     def outside(self, values: Array, n: int) -> Array:
         """The n columns with the smallest values, in order, that have not been taken."""
@@ -95,6 +98,7 @@ def working_set(
         if report:
             report(n_iter, len(alpha), verdict.relative_gap)
         closed = verdict.relative_gap <= tol
+        here.violation = max(0.0, -float(verdict.gradient.min()))
         if (closed and complete) or n_iter == max_iter:
             break
         n_more = max(FEWEST, aim.fewest, 2 * int(np.count_nonzero(alpha)))
