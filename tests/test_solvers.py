@@ -289,6 +289,35 @@ def test_a_support_too_large_for_the_working_set_is_refused(monkeypatch):
         MMFS(gamma=1e-6).fit(X, rng.standard_normal(300))
 
 
+@pytest.mark.parametrize("kernel", ["linear", "aligned"])
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("store", [np.asarray, sp.csc_array, sp.csr_array])
+def test_many_columns_are_solved_on_their_entries(store, n_classes, kernel, monkeypatch):
+    """A matrix of similarities is not made then."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((30, 800)) * (rng.random((30, 800)) < 0.3)
+    y = np.argmax(X[:, :n_classes] + 0.3 * rng.standard_normal((30, n_classes)), axis=1)
+    asked = {"gamma": 1e-3, "kernel": kernel, "tol": 1e-8}
+    expected = MMFS(**asked).fit(X, y)
+    monkeypatch.setattr(sys.modules["mmfs.solvers.working_set"], "NARROW", 50)
+    monkeypatch.setattr(sys.modules["mmfs.solvers.exact"], "COLUMNS_BETTER", np.inf)
+    monkeypatch.setattr(sys.modules["mmfs.solvers.working_set"], "OfGram", None)
+    found = MMFS(**asked).fit(store(X), y)
+    assert found.gap_ <= 1e-8
+    np.testing.assert_allclose(found.objective_, expected.objective_, rtol=1e-7)
+
+
+def test_columns_with_large_means_are_not_solved_on_their_entries(monkeypatch):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((30, 400))
+    y = X[:, 0] + X[:, 1] > 0
+    expected = MMFS(gamma=1e-3, tol=1e-7).fit(X, y)
+    monkeypatch.setattr(sys.modules["mmfs.solvers.working_set"], "NARROW", 50)
+    monkeypatch.setattr(sys.modules["mmfs.solvers.exact"], "COLUMNS_BETTER", np.inf)
+    found = MMFS(gamma=1e-3, tol=1e-7).fit(sp.csc_array(X + 1e7), y)
+    np.testing.assert_allclose(found.objective_, expected.objective_, rtol=1e-5)
+
+
 def test_plain_descent_without_compilation_is_the_same(data):
     """The dispatch that Numba does by overloads, done by Python."""
     X, y = data

@@ -8,7 +8,7 @@ from mmfs._compiled import descent as compiled
 from mmfs._compiled.homotopy import Enough, let_b_fall
 from mmfs.kernels import Correlation, Similarity, Taken
 from mmfs.solvers.aims import Found, Solver
-from mmfs.solvers.dcd import Descent, Matrix, clean, of_block, of_gram
+from mmfs.solvers.dcd import GRAM_LIMIT, Descent, Matrix, clean, of_block, of_gram
 
 Array = np.ndarray
 
@@ -71,11 +71,11 @@ class OfColumns:
 
 
 def in_columns(Q: Similarity, taken: Taken) -> OfColumns | None:
-    """None if there are no fewer entries than similarities, or no columns that make these."""
+    """None if they have too many entries, or are not all that makes their similarities."""
     if not isinstance(Q, Correlation) or taken.block is None:
         return None
-    better = taken.block.stored * Q.width < COLUMNS_BETTER * len(taken.J) ** 2
-    return OfColumns(Q, taken) if better else None
+    few = COLUMNS_BETTER * min(len(taken.J), 2 * GRAM_LIMIT) ** 2
+    return OfColumns(Q, taken) if taken.block.stored * Q.width < few else None
 
 
 class ExactDescent(Descent):

@@ -12,7 +12,7 @@ import numpy as np
 from mmfs.problem import Problem
 from mmfs.solvers.aims import Aim
 from mmfs.solvers.dcd import GRAM_LIMIT
-from mmfs.solvers.exact import ExactDescent, Known, OfGram, in_columns
+from mmfs.solvers.exact import ExactDescent, OfGram, in_columns
 from mmfs.solvers.solution import Solution, in_order
 
 Array = np.ndarray
@@ -21,7 +21,8 @@ Array = np.ndarray
 # search may go below what is left outside.
 FEWEST, FIRST, DEPTH = 100, 2, 0.25
 
-# Columns beyond which similarities are not computed where the columns have fewer entries.
+# Columns beyond which similarities are not computed where the columns have fewer entries; and how
+# exactly to solve then, as a share of what margins are violated by anyway.
 NARROW, ROUGH = 1_000, 0.1
 
 
@@ -31,15 +32,19 @@ class WorkingSet:
     def __init__(self, problem: Problem, J: Array, tol: float) -> None:
         self.problem = problem
         self.r_max = max(float(problem.r.max()), np.finfo(float).tiny)
-        self.eps = 1e-2 * tol * self.r_max
-        self.violation = self.r_max  # the largest of all columns, as far as is known
-        self.taken = problem.Q.take(_within_limit(J, 0))
+        self.eps = self.finest = 1e-2 * tol * self.r_max
+        self.taken = problem.Q.take(np.sort(J))
         self._gram = np.empty((0, 0))
 
     @property
     def Q(self) -> Array:
         """Similarities among the columns taken; what is known of them is kept."""
         known, n = len(self._gram), len(self.taken.J)
+        if n > GRAM_LIMIT:
+            raise ValueError(
+                f"this selection would have more than {GRAM_LIMIT:,} candidate features at once; "
+                "raise gamma or C, or use solver='dcd'."
+            )
         if known < n:
             new = self.taken.only(np.arange(n) >= known)
             similar, Q = self.problem.Q.gram(self.taken, new), np.empty((n, n))
@@ -48,13 +53,10 @@ class WorkingSet:
         return self._gram
 
     def descent(self, rng: np.random.Generator) -> ExactDescent:
-        """As exact as columns outside allow it to be of use, where exactness costs passes."""
-        problem, eps = self.problem, self.eps
-        known: Known | None = None
-        if len(self.taken.J) > NARROW:
-            known, eps = in_columns(problem.Q, self.taken), max(eps, ROUGH * self.violation)
-        if known is None:
-            known, eps = OfGram(self.Q), self.eps
+        """On the entries of these columns if they are many with few; only then may it be rough."""
+        problem, many = self.problem, len(self.taken.J) > NARROW
+        on_entries = in_columns(problem.Q, self.taken) if many else None
+        known, eps = (on_entries, self.eps) if on_entries else (OfGram(self.Q), self.finest)
         return ExactDescent(known, problem.r[self.taken.J], problem.C, eps, rng)
 
     def outside(self, values: Array, n: int) -> Array:
@@ -63,13 +65,15 @@ class WorkingSet:
         return J[~np.isin(J, self.taken.J)][:n]
 
     def add(self, J: Array) -> None:
-        new = self.problem.Q.take(_within_limit(J, len(self.taken.J)))
-        self.taken = self.taken.join(new)
+        """In the order of the data: that of their values may hang on rounding errors."""
+        self.taken = self.taken.join(self.problem.Q.take(np.sort(J)))
 
     def sharpen(self) -> bool:
         """Ask more of the next descent; False if that is past what rounding allows."""
-        self.eps /= 100
-        return self.eps >= 1e-16 * self.r_max
+        if self.eps <= self.finest:
+            self.finest /= 100
+        self.eps = max(self.finest, self.eps / 100)
+        return self.finest >= 1e-16 * self.r_max
 
 
 def working_set(
@@ -86,7 +90,7 @@ def working_set(
     n_first = min(max(FEWEST, FIRST * aim.fewest), GRAM_LIMIT)
     best = in_order(-problem.r, n_first + 1)
     here = WorkingSet(problem, best[:n_first], tol)
-    alpha = np.zeros(len(here.taken.J))
+    here.eps, alpha = ROUGH * here.r_max, np.zeros(len(here.taken.J))
     gamma, floor = None, DEPTH * float(problem.r[best[n_first:]].max(initial=-np.inf))
     for n_iter in range(1, max_iter + 1):
         descent = here.descent(rng)
@@ -98,7 +102,7 @@ def working_set(
         if report:
             report(n_iter, len(alpha), verdict.relative_gap)
         closed = verdict.relative_gap <= tol
-        here.violation = max(0.0, -float(verdict.gradient.min()))
+        here.eps = max(here.finest, min(here.eps, -ROUGH * float(verdict.gradient.min())))
         if (closed and complete) or n_iter == max_iter:
             break
         n_more = max(FEWEST, aim.fewest, 2 * int(np.count_nonzero(alpha)))
@@ -111,13 +115,3 @@ def working_set(
         elif not closed and not here.sharpen():  # all that is missing is precision
             break
     return Solution(here.taken.only(alpha > 0), alpha[alpha > 0], gamma, verdict, n_iter)
-
-
-def _within_limit(J: Array, n_taken: int) -> Array:
-    """In the order of the data: that of their values may hang on rounding errors."""
-    if n_taken + len(J) > GRAM_LIMIT:
-        raise ValueError(
-            f"this selection would have more than {GRAM_LIMIT:,} candidate features at once; "
-            "raise gamma or C, or use solver='dcd'."
-        )
-    return np.sort(J)
