@@ -18,7 +18,7 @@ CASES = [
     "news20",
     "enron",
 ]
-NUMBERS = (10, 100)
+NUMBERS = (10, 100, 1000)
 
 
 def rows(name: str, folder: Path | None, quick: bool) -> list[dict]:
