@@ -307,6 +307,26 @@ def test_many_columns_are_solved_on_their_entries(store, n_classes, kernel, monk
     np.testing.assert_allclose(found.objective_, expected.objective_, rtol=1e-7)
 
 
+def test_a_search_on_entries_ends_where_one_on_similarities_does(monkeypatch):
+    """Support features of rough solutions are not counted."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60, 3000))
+    y = X[:, :20].sum(axis=1) > 0
+    on_entries = MMFS(1000, C=0.005).fit(X, y)
+    monkeypatch.setattr(sys.modules["mmfs.solvers.working_set"], "NARROW", 10**9)
+    on_similarities = MMFS(1000, C=0.005).fit(X, y)
+    np.testing.assert_allclose(on_entries.gamma_, on_similarities.gamma_, rtol=1e-3)
+    assert set(on_entries.indices_) == set(on_similarities.indices_)
+
+
+@pytest.mark.parametrize(("rank", "module"), [("elimination", "elimination"), ("path", "path")])
+def test_ranks_that_need_all_similarities_have_a_limit(rank, module, data, monkeypatch):
+    X, y = data
+    monkeypatch.setattr(sys.modules[f"mmfs.solvers.{module}"], "GRAM_LIMIT", 3)
+    with pytest.raises(ValueError, match="at most 3 support features, here are .*rank='alpha'"):
+        MMFS(gamma=0.01, rank=rank).fit(X, y)
+
+
 def test_columns_with_large_means_are_not_solved_on_their_entries(monkeypatch):
     rng = np.random.default_rng(0)
     X = rng.standard_normal((30, 400))

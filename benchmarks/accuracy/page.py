@@ -102,12 +102,19 @@ def _table_2(results):
             continue
         paper = TABLE_2.get(task.paper, {})
         said = [f"{paper[m][0]:.2f} @ {paper[m][1]}" if m in paper else "-" for m in PAPERS]
-        lines.append([task.paper, "paper", *said, ""])
-        lines.append([task.name, "best K on the test data", *(_cell(here.get(m)) for m in PAPERS),
-                      f"**{_cell(here.get(DEFAULT.name))}**"])  # fmt: skip
-        lines.append(["", "K chosen inside", *(_inside(here.get(m)) for m in PAPERS),
-                      f"**{_inside(here.get(DEFAULT.name))}**"])  # fmt: skip
+        columns = [here.get(m) for m in (*PAPERS, DEFAULT.name)]
+        lines.append([task.paper, "paper", *_best_in_bold(said), ""])
+        lines.append([task.name, "best K on the test data", *_best_in_bold(map(_cell, columns))])
+        lines.append(["", "K chosen inside", *_best_in_bold(map(_inside, columns))])
     return table(heads, lines)
+
+
+def _best_in_bold(cells):
+    """Cells of accuracy @ number, those with the highest accuracy in bold."""
+    cells = list(cells)
+    shares = {cell: float(cell.split()[0]) for cell in cells if cell != "-"}
+    highest = max(shares.values(), default=None)
+    return [f"**{cell}**" if shares.get(cell, -1) == highest else cell for cell in cells]
 
 
 def _cell(row):

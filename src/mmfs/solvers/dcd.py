@@ -137,14 +137,13 @@ def of_block(taken: Taken) -> Matrix:
     block, n = taken.block, len(taken.J)
     assert block is not None
     U = _directions(taken.U, n)
+    work = block.stored * U.shape[1]
     if isinstance(block, SparseBlock) and not block.offset:
-        form: Any = compiled.Csc(*block.arrays, block.mean, block.inverse, U)
-    else:
-        F = np.ascontiguousarray(block.dense().T)
-        form = compiled.Dense(F, np.zeros(n), np.ones(n), U)
-    return Matrix(
-        form, np.ones(n), lambda alpha: block.combine(alpha[:, None] * U), block.stored * U.shape[1]
-    )
+        form = compiled.Csc(*block.arrays, block.mean, block.inverse, U)
+        return Matrix(form, np.ones(n), lambda alpha: block.combine(alpha[:, None] * U), work)
+    F = np.ascontiguousarray(block.dense().T)
+    dense = compiled.Dense(F, np.zeros(n), np.ones(n), U)
+    return Matrix(dense, np.ones(n), lambda alpha: F.T @ (alpha[:, None] * U), work)
 
 
 def _directions(U: Array | None, n: int) -> Array:

@@ -9,6 +9,7 @@ import numpy as np
 
 from mmfs.kernels import Taken
 from mmfs.problem import Problem
+from mmfs.solvers.dcd import GRAM_LIMIT
 from mmfs.solvers.exact import ExactDescent, OfGram
 from mmfs.solvers.solution import by_weight
 
@@ -23,6 +24,11 @@ def order_of_elimination(
 ) -> Array:
     """The support columns of a solution, last given up first."""
     J = taken.J
+    if len(taken.J) > GRAM_LIMIT:
+        raise ValueError(
+            f"rank='elimination' is for at most {GRAM_LIMIT:,} support features, here are "
+            f"{len(taken.J):,}; raise gamma, or use rank='alpha'."
+        )
     Q, r, eps = problem.Q.gram(taken, taken), problem.r[J], PRECISION * problem.r.max()
     left, weights, given_up = np.arange(len(J)), alpha.copy(), []
     while len(left) > 1:

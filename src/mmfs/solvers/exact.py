@@ -1,4 +1,4 @@
-"""A few columns, solved exactly: descent and Newton steps for one gamma, a walk for the largest."""
+"""The columns of a working set: descent and Newton steps for one gamma, a walk for the largest."""
 
 from typing import Protocol
 
@@ -18,8 +18,9 @@ NEWTON_LIMIT = 500
 # Free coordinates up to which it also ends a descent: equal claims then get equal weights.
 POLISH_LIMIT = 100
 
-# A step on columns reads their entries twice, here and there; one on similarities reads a row.
-COLUMNS_BETTER = 0.25
+# A step on columns reads their entries twice, here and there; one on similarities reads a row. And
+# entries, as similarities, should fit in memory.
+COLUMNS_BETTER, MOST_ENTRIES = 0.25, GRAM_LIMIT**2
 
 # Support columns up to which a walk from the first on is cheaper than a search for its end; and of
 # the largest relevance, the least b that it goes to.
@@ -53,7 +54,7 @@ class OfGram:
 
 
 class OfColumns:
-    """The columns, where they have fewer entries than Q, and their correlations are called for."""
+    """The columns, where they have far fewer entries than Q, and their correlations make it."""
 
     def __init__(self, Q: Correlation, taken: Taken) -> None:
         self.Q, self.taken = Q, taken
@@ -74,7 +75,7 @@ def in_columns(Q: Similarity, taken: Taken) -> OfColumns | None:
     """None if they have too many entries, or are not all that makes their similarities."""
     if not isinstance(Q, Correlation) or taken.block is None:
         return None
-    few = COLUMNS_BETTER * min(len(taken.J), 2 * GRAM_LIMIT) ** 2
+    few = min(COLUMNS_BETTER * len(taken.J) ** 2, MOST_ENTRIES)
     return OfColumns(Q, taken) if taken.block.stored * Q.width < few else None
 
 

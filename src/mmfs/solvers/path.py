@@ -13,6 +13,7 @@ import numpy as np
 
 from mmfs.problem import Problem
 from mmfs.solvers.aims import Aim, AtGamma
+from mmfs.solvers.dcd import GRAM_LIMIT
 from mmfs.solvers.solution import Solution, by_weight, in_order
 from mmfs.solvers.working_set import FEWEST, WorkingSet, working_set
 
@@ -66,6 +67,11 @@ def along_path(
     if start is None:
         last, options = stops[-1], {"tol": tol, "max_iter": max_iter, "rng": rng, "report": report}
         start = working_set(replace(problem, C=last.C), last.aim, **options).J
+    if len(start) > GRAM_LIMIT:
+        raise ValueError(
+            f"a path is for at most {GRAM_LIMIT:,} support features, here are {len(start):,}; "
+            "let it end at a larger gamma, or use rank='alpha'."
+        )
     here = WorkingSet(problem, np.union1d(start, in_order(-problem.r, FEWEST)), tol)
     points: dict[int, Point] = {}
     todo = list(range(len(stops)))

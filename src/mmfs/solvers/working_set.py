@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from mmfs.problem import Problem
-from mmfs.solvers.aims import Aim
+from mmfs.solvers.aims import Aim, AtGamma
 from mmfs.solvers.dcd import GRAM_LIMIT
 from mmfs.solvers.exact import ExactDescent, OfGram, in_columns
 from mmfs.solvers.solution import Solution, in_order
@@ -21,13 +21,13 @@ Array = np.ndarray
 # search may go below what is left outside.
 FEWEST, FIRST, DEPTH = 100, 2, 0.25
 
-# Columns beyond which similarities are not computed where the columns have fewer entries; and how
-# exactly to solve then, as a share of what margins are violated by anyway.
+# Columns beyond which similarities are not computed where the columns have far fewer entries; and
+# how exactly to solve then, as a share of what margins are violated by anyway.
 NARROW, ROUGH = 1_000, 0.1
 
 
 class WorkingSet:
-    """Columns taken so far, their similarities, and weights to go on from."""
+    """Columns taken so far, what is known of their similarities, and how exactly to solve."""
 
     def __init__(self, problem: Problem, J: Array, tol: float) -> None:
         self.problem = problem
@@ -46,7 +46,7 @@ class WorkingSet:
                 "raise gamma or C, or use solver='dcd'."
             )
         if known < n:
-            new = self.taken.only(np.arange(n) >= known)
+            new = self.taken.only(np.arange(n) >= known) if known else self.taken
             similar, Q = self.problem.Q.gram(self.taken, new), np.empty((n, n))
             Q[:known, :known], Q[:known, known:], Q[known:] = self._gram, similar[:known], similar.T
             self._gram = Q
@@ -102,9 +102,13 @@ def working_set(
         if report:
             report(n_iter, len(alpha), verdict.relative_gap)
         closed = verdict.relative_gap <= tol
-        here.eps = max(here.finest, min(here.eps, -ROUGH * float(verdict.gradient.min())))
-        if (closed and complete) or n_iter == max_iter:
+        here.eps = max(here.finest, min(here.eps, ROUGH * verdict.violation))
+        exact = isinstance(aim, AtGamma) or descent.eps <= here.finest
+        if (closed and complete and exact) or n_iter == max_iter:
             break
+        if closed and complete:  # but a search was perhaps misled by rough solutions
+            here.eps = here.finest
+            continue
         n_more = max(FEWEST, aim.fewest, 2 * int(np.count_nonzero(alpha)))
         worst = here.outside(verdict.gradient, n_more)
         G = verdict.gradient[worst]
