@@ -1,5 +1,7 @@
 """The figures."""
 
+from itertools import pairwise
+
 import matplotlib.pyplot as plt
 import numpy as np
 
@@ -42,7 +44,7 @@ def _times(rows):
     sets = list(dict.fromkeys(row["set"] for row in rows))
     figure, axes = plt.subplots(1, len(sets), figsize=(4.6 * len(sets), 4.6), squeeze=False)
     for ax, name in zip(axes[0], sets, strict=True):
-        methods = dict.fromkeys(row["method"] for row in rows)
+        methods, ends = dict.fromkeys(row["method"] for row in rows), {}
         for i, method in enumerate(methods):
             points = [
                 (int(row["K"]), float(row["seconds"]))
@@ -55,13 +57,24 @@ def _times(rows):
             colour = COLOURS.get(method, plt.colormaps["tab20"](i % 20))
             ax.plot(*zip(*points, strict=True), color=colour, lw=2.4 if ours else 1,
                     marker="o", ms=3, zorder=3 if ours else 2)  # fmt: skip
-            ax.annotate(method, points[-1], xytext=(4, 0), textcoords="offset points",
+            ends[method] = (*points[-1], colour)
+        heights = _apart(np.log10([y for _, y, _ in ends.values()]))
+        for (method, (x, _, colour)), height in zip(ends.items(), heights, strict=True):
+            ax.annotate(method, (x, 10**height), xytext=(4, 0), textcoords="offset points",
                         color=colour, fontsize=7, va="center")  # fmt: skip
         ax.set(title=name, xlabel="features", ylabel="seconds", xscale="log", yscale="log")
         ax.set_xticks([5, 10, 20, 50, 100], labels=["5", "10", "20", "50", "100"])
         ax.minorticks_off()
     figure.tight_layout()
     return figure
+
+
+def _apart(heights):
+    """Moved up where labels would cover each other."""
+    order, moved = np.argsort(heights), heights.copy()
+    for lower, upper in pairwise(order):
+        moved[upper] = max(moved[upper], moved[lower] + 0.03 * np.ptp(heights))
+    return moved
 
 
 def _surface(rows):
