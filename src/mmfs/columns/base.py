@@ -17,6 +17,9 @@ Array = np.ndarray
 # Vectors and states are handled this many numbers at a time: the cache holds them.
 TILE = 1 << 17
 
+# Stored numbers that take longer to read than threads to start.
+WORTH_THREADS = 1 << 22
+
 
 class Block(Protocol):
     """A few columns brought here by `Columns.take`, enough to be worked on at leisure."""
@@ -96,7 +99,7 @@ class Columns(ABC):
 
     def _each(self, work: Callable[..., Any], tasks: Iterable[tuple]) -> list[Any]:
         """Do the tasks, in threads if `n_jobs` says so; how they are cut does not depend on it."""
-        if effective_n_jobs(self.n_jobs) == 1:
+        if effective_n_jobs(self.n_jobs) == 1 or self.X.size < WORTH_THREADS:
             return [work(*task) for task in tasks]
         threads = Parallel(n_jobs=self.n_jobs, prefer="threads")
         return threads(delayed(work)(*task) for task in tasks)

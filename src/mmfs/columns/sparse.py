@@ -19,7 +19,7 @@ from mmfs._compiled import counting, passes
 from mmfs.columns.base import Array, Columns, label_counts
 
 # Entries a compiled loop reads between two chances to be interrupted, and a thread's share.
-PORTION = 1 << 22
+PORTION = 1 << 20
 
 
 class SparseColumns(Columns):
@@ -112,7 +112,7 @@ class CsrColumns(SparseColumns):
 
     def _portions(self) -> Iterable[tuple[int, int]]:
         """Equally wide ones; each begins with a search in every row, so they are fewer."""
-        n_portions = -(-len(self.arrays[1]) // (4 * PORTION))
+        n_portions = -(-len(self.arrays[1]) // (16 * PORTION))
         ends = np.linspace(0, self.shape[1], n_portions + 1).astype(int)
         return pairwise(ends) if n_portions else [(0, self.shape[1])]
 

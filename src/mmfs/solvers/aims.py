@@ -60,6 +60,8 @@ class AtGamma:
     fewest: int = 1
 
     def __call__(self, solver: Solver, start: float | None = None, floor: float = 0.0) -> Found:
+        if solver.follow:  # a better start than the last solution
+            solver.follow(Enough(0, np.inf, 0.0, 0.0, self.gamma), PRECISION)
         return Found(solver.solve(self.gamma, 0.0), self.gamma)
 
 

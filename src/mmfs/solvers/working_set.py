@@ -21,8 +21,8 @@ Array = np.ndarray
 # search may go below what is left outside.
 FEWEST, FIRST, DEPTH = 100, 2, 0.25
 
-# Columns beyond which similarities are not computed where the columns have far fewer entries; and
-# how exactly to solve then, as a share of what margins are violated by anyway.
+# Columns that are many: similarities are not computed where they have far fewer entries, and they
+# are solved no more exactly than to a share of what margins are violated by anyway.
 NARROW, ROUGH = 1_000, 0.1
 
 
@@ -53,10 +53,10 @@ class WorkingSet:
         return self._gram
 
     def descent(self, rng: np.random.Generator) -> ExactDescent:
-        """On the entries of these columns if they are many with few; only then may it be rough."""
+        """If the columns are many, rough as long as others are missing, and on entries if few."""
         problem, many = self.problem, len(self.taken.J) > NARROW
-        on_entries = in_columns(problem.Q, self.taken) if many else None
-        known, eps = (on_entries, self.eps) if on_entries else (OfGram(self.Q), self.finest)
+        known = (in_columns(problem.Q, self.taken) if many else None) or OfGram(self.Q)
+        eps = self.eps if many else self.finest
         return ExactDescent(known, problem.r[self.taken.J], problem.C, eps, rng)
 
     def outside(self, values: Array, n: int) -> Array:
