@@ -6,8 +6,12 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
+from mmfs.columns import base
+
 settings.register_profile("default", deadline=None, max_examples=50, derandomize=True)
 settings.load_profile("default")
+
+base.WORTH_THREADS = 0  # small data in threads too: there are no others here
 
 DATA = Path(os.environ.get("MMFS_DATA", Path(__file__).parents[2] / "shared" / "data"))
 

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from mmfs.columns import DenseColumns, SparseColumns, as_columns
+from mmfs.columns import base as base_module
 from mmfs.columns import dense as dense_module
 from mmfs.columns import sparse as sparse_module
 from tests.reference.explicit import standardised
@@ -129,7 +130,7 @@ def test_unsorted_and_repeated_entries_are_put_in_order_in_a_copy(kind):
 
 @pytest.mark.parametrize("place", ["c_order", "f_order", "csc_array", "csr_array"])
 def test_answers_do_not_depend_on_threads_or_portions(place, monkeypatch):
-    monkeypatch.setattr(sparse_module, "PORTION", 20)
+    monkeypatch.setattr(sparse_module, "PORTION", 5)
     monkeypatch.setattr(dense_module, "TILE", 64)
     monkeypatch.setattr(dense_module, "WIDTH", 7)
     X = PLACES[place](example(n_columns=60))
@@ -142,6 +143,25 @@ def test_answers_do_not_depend_on_threads_or_portions(place, monkeypatch):
     for columns in (one, two):
         taken = columns.take(np.array([9, 0, 59, 9])).dense()
         np.testing.assert_allclose(taken, standardised(X)[:, [9, 0, 59, 9]], atol=1e-8)
+
+
+def test_threads_are_for_large_data(monkeypatch):
+    started = []
+
+    def parallel(*_, **__):
+        started.append(1)
+        return list
+
+    monkeypatch.setattr(base_module, "Parallel", parallel)
+    monkeypatch.setattr(base_module, "delayed", lambda work: work)
+    for store in (np.asarray, sp.csc_array, sp.csr_array):
+        columns = as_columns(store(example()), n_jobs=2)
+        monkeypatch.setattr(base_module, "WORTH_THREADS", 1 << 22)
+        columns.moments(centred_vectors(columns.shape[0]))
+        assert not started
+        monkeypatch.setattr(base_module, "WORTH_THREADS", 0)
+        columns.moments(centred_vectors(columns.shape[0]))
+        assert started.pop()
 
 
 @pytest.mark.parametrize("place", ["c_order", "f_order", "csc_array", "csr_array"])
@@ -202,7 +222,7 @@ def test_bad_row_numbers_are_refused():
         as_columns(X).moments(centred_vectors(X.shape[0]))
 
 
-@pytest.mark.parametrize("portion", [20, 60, 200])
+@pytest.mark.parametrize("portion", [5, 15, 50])
 def test_unsorted_rows_are_noticed_in_every_portion(portion, monkeypatch):
     """Rows are entered by a search, which is at a loss where they are not sorted."""
     monkeypatch.setattr(sparse_module, "PORTION", portion)

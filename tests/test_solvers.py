@@ -323,7 +323,7 @@ def test_a_search_on_entries_ends_where_one_on_similarities_does(monkeypatch):
 def test_ranks_that_need_all_similarities_have_a_limit(rank, module, data, monkeypatch):
     X, y = data
     monkeypatch.setattr(sys.modules[f"mmfs.solvers.{module}"], "GRAM_LIMIT", 3)
-    with pytest.raises(ValueError, match="at most 3 support features, here are .*rank='alpha'"):
+    with pytest.raises(ValueError, match=r"at most 3 support features, here are .*rank='alpha'"):
         MMFS(gamma=0.01, rank=rank).fit(X, y)
 
 

@@ -120,7 +120,7 @@ def test_a_small_run(tmp_path):
     )
     assert done.returncode == 0, done.stderr[-2000:]
     solvers = {(r["case"], r["contender"], r["K"]) for r in read("descent", tmp_path) if r["gap"]}
-    assert len(solvers) == 8 and "Beside the paper's descent" in (tmp_path / "page.md").read_text()
+    assert len(solvers) == 12 and "Beside the paper's descent" in (tmp_path / "page.md").read_text()
 
 
 def test_wrong_words():
