@@ -103,16 +103,20 @@ class DenseBlock:
         return self.X.shape[0] * len(self.J)
 
     def _rows(self, rows: slice) -> Array:
-        return np.subtract(self.X[rows][:, self.J], self.mean, dtype=np.float64) * self.inverse
+        values = self.X[rows][:, self.J].astype(np.float64, copy=False)  # ours: indexing copies
+        values -= self.mean
+        values *= self.inverse
+        return values
 
     def _row_tiles(self) -> Iterator[slice]:
-        height = max(1, 8 * TILE // max(1, len(self.J)))
+        height = max(1, 2 * TILE // max(1, len(self.J)))
         return (slice(a, a + height) for a in range(0, self.X.shape[0], height))
 
     def gram(self, other: Self) -> Array:
         out = np.zeros((len(self.J), len(other.J)))
         for rows in self._row_tiles():
-            out += self._rows(rows).T @ other._rows(rows)
+            here = self._rows(rows)
+            out += here.T @ (here if other is self else other._rows(rows))
         return out
 
     def combine(self, weights: Array) -> Array:
