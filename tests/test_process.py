@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from mmfs import MMFS, MRMR
-from mmfs._compiled import counting, descent, homotopy, passes, vectors
+from mmfs._compiled import counting, descent, homotopy, newton, passes, vectors
 from mmfs.datasets import make_wide_sparse
 
 
@@ -31,10 +31,10 @@ def run(code, **environment):
 
 COMPILED = """
     from numba.core.dispatcher import Dispatcher
-    from mmfs._compiled import counting, descent, homotopy, passes, vectors
+    from mmfs._compiled import counting, descent, homotopy, newton, passes, vectors
     kernels = [
         k
-        for m in (counting, descent, homotopy, passes, vectors)
+        for m in (counting, descent, homotopy, newton, passes, vectors)
         for k in vars(m).values()
         if isinstance(k, Dispatcher)
     ]
@@ -90,7 +90,7 @@ def test_compiled_signatures_stay_few():
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((30, 40)), np.arange(30) % 2
     loops = (
-        passes.csc_moments, passes.csc_products, passes.csr_moments, descent.dcd, descent.newton,
+        passes.csc_moments, passes.csc_products, passes.csr_moments, descent.dcd, newton.newton,
         homotopy.let_b_fall, vectors.gather, vectors.mark_repeats, counting.csc_states,
     )  # fmt: skip
     before = [len(loop.signatures) for loop in loops]

@@ -1,5 +1,6 @@
 """A fair clock: everything is warmed up, competitors take turns, medians count."""
 
+import signal
 import statistics
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -23,11 +24,12 @@ Contender = Callable[[], Any] | Unable
 
 
 def in_turns(
-    contenders: dict[str, Contender], turns: int = 5, patience: float = 60.0
+    contenders: dict[str, Contender], turns: int = 5, patience: float = 60.0, limit: int = 180
 ) -> dict[str, Timed | Unable]:
     """Of each contender the median of so many turns, after one that does not count.
 
-    One whose first turn takes longer than `patience` is not asked again; that turn counts then.
+    One whose first turn takes longer than `patience` is not asked again; that turn counts then. It
+    is stopped after `limit` seconds.
     """
     found: dict[str, Timed | Unable] = {}
     samples: dict[str, list[float]] = {}
@@ -36,7 +38,7 @@ def in_turns(
             found[name] = run
             continue
         try:
-            seconds, result = seconds_of(run)
+            seconds, result = _stopped_after(limit, run)
         except Exception as error:  # whatever a peer raises, the others go on
             found[name] = Unable((str(error).splitlines() or [type(error).__name__])[0][:200])
             continue
@@ -51,6 +53,19 @@ def in_turns(
             taken.append(seconds)
             found[name] = Timed(statistics.median(taken), len(taken), result)
     return found
+
+
+def _stopped_after(limit: int, run: Callable[[], Any]) -> tuple[float, Any]:
+    def stop(*_: Any) -> None:
+        raise TimeoutError(f"stopped after {limit} s")
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.alarm(limit)
+    try:
+        return seconds_of(run)
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
 
 
 def row(case: str, name: str, timed: Timed | Unable, **more: Any) -> dict:

@@ -83,7 +83,7 @@ class Posed:
     def aim(self, gamma: Any, k: int | None, rank: str) -> Aim:
         """What "auto", or a gamma, asks of the solver for k features (None: as many as matter)."""
         if not isinstance(gamma, str):
-            return AtGamma(float(gamma))
+            return AtGamma(float(gamma), k or 1)
         if k is None:
             return below_level(self.tau * self.chance())
         n = min(int(np.ceil(HEAD_ROOM * k)), LARGEST)

@@ -164,11 +164,6 @@ def dcd(X, r, diagonal, gamma, C, alpha, state, sums, active, shrink, seed, eps,
     return passes, converged
 
 
-# --- on a small dense Q -------------------------------------------------------------------------
-#
-# Too small for a threaded BLAS, whose threads would spend more time meeting than computing.
-
-
 @njit(cache=True, nogil=True)
 def gram_product(Q, alpha):
     """Q alpha, as a matrix of one column."""
@@ -178,73 +173,3 @@ def gram_product(Q, alpha):
             for i in range(len(alpha)):
                 out[i, 0] += alpha[j] * Q[j, i]
     return out
-
-
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})
-def _inner(a, b, n):
-    total = 0.0
-    for i in range(n):
-        total += a[i] * b[i]
-    return total
-
-
-@njit(cache=True, nogil=True)
-def newton(Q, r, gamma, C, alpha, free):
-    """Newton steps over the free coordinates, each as far as the box allows, in place.
-
-    A coordinate that meets its bound is no longer free; it ends when a whole step fits.
-    """
-    product = gram_product(Q, alpha)[:, 0]
-    while len(free) > 0:
-        n = len(free)
-        s = alpha.sum()
-        # Solve (Q_ff + gamma 11') step = -G_f by Cholesky. If a coordinate depends on those before
-        # it, go along the direction in which nothing changes but r'alpha, to the next bound.
-        L = np.empty((n, n))
-        step = np.empty(n)
-        dependent = -1
-        for a in range(n):
-            for c in range(a):
-                entry = Q[free[a], free[c]] + gamma - _inner(L[a], L[c], c)
-                L[a, c] = entry / L[c, c]
-            whole = Q[free[a], free[a]] + gamma
-            pivot = whole - _inner(L[a], L[a], a)
-            rest = r[free[a]] - product[free[a]] - gamma * s
-            if pivot <= 1e-10 * whole:
-                # rest - step'L_a is the slope of the objective along that direction, negated.
-                forward = rest - _inner(L[a], step, a) >= 0.0
-                dependent, n = a, a + 1
-                step[a] = 1.0 if forward else -1.0
-                for c in range(a):
-                    step[c] = -step[a] * L[a, c]
-                break
-            L[a, a] = np.sqrt(pivot)
-            step[a] = (rest - _inner(L[a], step, a)) / L[a, a]
-        for a in range(n - 1 if dependent < 0 else dependent - 1, -1, -1):
-            step[a] /= L[a, a]
-            for c in range(a):
-                step[c] -= L[a, c] * step[a]
-        length, blocked = 1.0 if dependent < 0 else np.inf, -1
-        for a in range(n):
-            room = alpha[free[a]] if step[a] < 0.0 else C - alpha[free[a]]
-            if step[a] != 0.0 and length * abs(step[a]) > room:
-                length, blocked = room / abs(step[a]), a
-        if length == np.inf:
-            return
-        for a in range(n):
-            j = free[a]
-            before = alpha[j]
-            if a == blocked:
-                alpha[j] = 0.0 if step[a] < 0.0 else C
-            else:
-                alpha[j] = min(max(before + length * step[a], 0.0), C)
-            for i in range(len(product)):
-                product[i] += (alpha[j] - before) * Q[j, i]
-        if blocked < 0:
-            return
-        n_left = 0
-        for j in free:
-            if 0.0 < alpha[j] < C:
-                free[n_left] = j
-                n_left += 1
-        free = free[:n_left]

@@ -14,14 +14,13 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-REORDER = {"reassoc", "contract", "nsz"}
+from mmfs._compiled.cholesky import backward, enter, forward, inner, leave
 
 ZERO, FREE, FULL = 0, 1, 2
 
-# A column with less of its own than this beside the free ones depends on them; one that does not
-# come nearer to b by more than this per step never meets it; and one with less of the largest
-# alpha than this has no weight.
-DEPENDENT, PARALLEL, NOTHING = 1e-10, 1e-12, 2e-9
+# A column that does not come nearer to b by more than this per step never meets it; and one with
+# less of the largest alpha than this has no weight.
+PARALLEL, NOTHING = 1e-12, 2e-9
 
 
 class Walk(NamedTuple):
@@ -47,61 +46,6 @@ class Enough(NamedTuple):
     most: float
     lowest: float
     highest: float
-
-
-@njit(cache=True, nogil=True, fastmath=REORDER)
-def _inner(a, b, n):
-    total = 0.0
-    for i in range(n):
-        total += a[i] * b[i]
-    return total
-
-
-@njit(cache=True, nogil=True)
-def _forward(L, n, x):
-    """x <- L^-1 x"""
-    for i in range(n):
-        x[i] = (x[i] - _inner(L[i], x, i)) / L[i, i]
-
-
-@njit(cache=True, nogil=True)
-def _backward(L, n, x):
-    """x <- L'^-1 x"""
-    for i in range(n - 1, -1, -1):
-        x[i] /= L[i, i]
-        for k in range(i):
-            x[k] -= L[i, k] * x[i]
-
-
-@njit(cache=True, nogil=True)
-def _enter(walk, n_free, j):
-    """Make column j free, if it does not depend on those that are; its row of L is there anyway."""
-    row = walk.L[n_free]
-    for k in range(n_free):
-        row[k] = walk.Q[j, walk.free[k]]
-    _forward(walk.L, n_free, row)
-    pivot = walk.Q[j, j] - _inner(row, row, n_free)
-    if pivot <= DEPENDENT * walk.Q[j, j]:
-        return False
-    row[n_free] = np.sqrt(pivot)
-    walk.free[n_free], walk.place[j] = j, FREE
-    return True
-
-
-@njit(cache=True, nogil=True)
-def _leave(walk, n_free, p):
-    """The p-th free column is free no more: L without its row, by Givens rotations."""
-    L = walk.L
-    for i in range(p, n_free - 1):
-        walk.free[i] = walk.free[i + 1]
-        for k in range(i + 2):
-            L[i, k] = L[i + 1, k]
-    for k in range(p, n_free - 1):
-        size = np.hypot(L[k, k], L[k, k + 1])
-        c, s = L[k, k] / size, L[k, k + 1] / size
-        for i in range(k, n_free - 1):
-            a, b = L[i, k], L[i, k + 1]
-            L[i, k], L[i, k + 1] = c * a + s * b, c * b - s * a
 
 
 @njit(cache=True, nogil=True)
@@ -147,9 +91,9 @@ def _refine(walk, n_free, r, b):
     rest = np.empty(n_free)
     for k in range(n_free):
         j = walk.free[k]
-        rest[k] = r[j] - b - _inner(walk.Q[j], walk.alpha, len(r))
-    _forward(walk.L, n_free, rest)
-    _backward(walk.L, n_free, rest)
+        rest[k] = r[j] - b - inner(walk.Q[j], walk.alpha, len(r))
+    forward(walk.L, n_free, rest)
+    backward(walk.L, n_free, rest)
     for k in range(n_free):
         j = walk.free[k]
         walk.alpha[j] = min(max(walk.alpha[j] + rest[k], 0.0), walk.C)
@@ -216,18 +160,19 @@ def let_b_fall(Q, r, C, b, enough, precision, max_free, max_knots):
         # the direction in which nothing changes but s, until one of them meets a bound.
         jump = 0.0
         if entering >= 0:
-            if _enter(walk, n_free, entering):
+            if enter(walk.L, n_free, Q, free, entering):
+                free[n_free], place[entering] = entering, FREE
                 n_free, entering = n_free + 1, -1
             else:
                 jump = 1.0 if place[entering] == ZERO else -1.0
         if jump == 0.0:
             v = np.ones(n_free)
-            _forward(walk.L, n_free, v)
+            forward(walk.L, n_free, v)
         else:
             v = np.empty(n_free)
             for k in range(n_free):
                 v[k] = -jump * walk.L[n_free, k]
-        _backward(walk.L, n_free, v)
+        backward(walk.L, n_free, v)
 
         # The next knot.
         t, blocked = _to_bound(walk, n_free, v)
@@ -265,7 +210,7 @@ def let_b_fall(Q, r, C, b, enough, precision, max_free, max_knots):
             continue
         if blocked < n_free:
             j, full = free[blocked], v[blocked] > 0.0
-            _leave(walk, n_free, blocked)
+            leave(walk.L, n_free, free, blocked)
             n_free -= 1
         else:
             j, full, entering = entering, jump > 0.0, -1

@@ -17,6 +17,10 @@ Array = np.ndarray
 # Vectors and states are handled this many numbers at a time: the cache holds them.
 TILE = 1 << 17
 
+# From this mean on, in norms of what varies around it, a product should not be centred afterwards:
+# it would lose its digits.
+OFFSET = 1e3
+
 # Stored numbers that take longer to read than threads to start.
 WORTH_THREADS = 1 << 22
 

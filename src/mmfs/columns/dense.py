@@ -1,15 +1,15 @@
 """A NumPy array of any order and real type, worked on tile by tile in double precision."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Self
 
 import numpy as np
 
 from mmfs._compiled.passes import SMALLEST
-from mmfs.columns.base import TILE, Array, Columns
+from mmfs.columns.base import OFFSET, TILE, Array, Columns
 
-# Columns of a tile where rows are stored together.
-WIDTH = 2048
+# Where rows are stored together: columns of a tile, and numbers of a share of tall data.
+WIDTH, SHARE = 2048, 1 << 22
 
 
 class DenseColumns(Columns):
@@ -21,52 +21,67 @@ class DenseColumns(Columns):
         width = WIDTH if self.X.flags.c_contiguous else max(1, TILE // self.shape[0])
         return [(slice(a, min(a + width, stop)),) for a in range(start, stop, width)]
 
-    def _tiles(self, columns: slice, origin: Array) -> Iterator[tuple[slice, Array]]:
+    def _shares(self) -> list[tuple[slice, slice]]:
+        """Column ranges, and for each row ranges if rows are stored together."""
+        n_rows, n_columns = self.shape
+        height = max(1, SHARE // min(WIDTH, n_columns)) if self.X.flags.c_contiguous else n_rows
+        rows = [slice(a, min(a + height, n_rows)) for a in range(0, n_rows, height)]
+        return [(columns, part) for (columns,) in self._column_tiles() for part in rows]
+
+    def _tiles(self, columns: slice, share: slice, origin: Array) -> Iterator[tuple[slice, Array]]:
         """Row ranges and X[rows, columns] - origin[columns]."""
         height = max(1, TILE // (columns.stop - columns.start))
-        for a in range(0, self.shape[0], height):
-            rows = slice(a, a + height)
+        for a in range(share.start, share.stop, height):
+            rows = slice(a, min(a + height, share.stop))
             yield rows, np.subtract(self.X[rows, columns], origin[columns], dtype=np.float64)
 
+    def _sum(self, work: Callable[[slice, slice], Array], n: int) -> Array:
+        """n numbers for each column, summed over what `work` finds in each share of the data."""
+        out, shares = np.zeros((n, self.shape[1])), self._shares()
+        for (columns, _), found in zip(shares, self._each(work, shares), strict=True):
+            out[:, columns] += found
+        return out
+
+    @np.errstate(invalid="ignore", over="ignore", divide="ignore")  # `inverse` marks them
     def moments(self, V: Array) -> Array:
         n_rows, n_columns = self.shape
         self.n_passes += 1
-        self.mean, self.inverse = np.zeros(n_columns), np.empty(n_columns)
-        products = np.zeros((n_columns, V.shape[1]))
         # One of the column's own values as origin: one pass, and no cancellation to speak of.
-        origin = self.X[0].astype(np.float64) if self.center else self.mean
+        origin = self.X[0].astype(np.float64) if self.center else np.zeros(n_columns)
 
-        @np.errstate(invalid="ignore", over="ignore", divide="ignore")  # `inverse` marks them
-        def work(columns: slice) -> None:
-            total, squares = np.zeros((2, columns.stop - columns.start))
-            for rows, tile in self._tiles(columns, origin):
-                total += tile.sum(axis=0)
-                squares += np.einsum("ij,ij->j", tile, tile)
-                products[columns] += tile.T @ V[rows]
-            noise = np.zeros_like(total)
-            if self.center:
-                self.mean[columns] = origin[columns] + total / n_rows
-                squares -= total**2 / n_rows
-                noise = 1e-24 * (squares + n_rows * self.mean[columns] ** 2)
-            lost = ~np.isfinite(squares) | ((squares < SMALLEST) & (total != 0.0))
-            inverse = np.where(squares > noise, 1.0 / np.sqrt(np.maximum(squares, 0.0)), 0.0)
-            self.inverse[columns] = np.where(lost, np.nan, inverse)
-            products[columns] *= inverse[:, None]
+        @np.errstate(invalid="ignore", over="ignore")  # threads have their own
+        def work(columns: slice, share: slice) -> Array:
+            sums = np.zeros((2 + V.shape[1], columns.stop - columns.start))
+            for rows, tile in self._tiles(columns, share, origin):
+                sums[0] += tile.sum(axis=0)
+                sums[1] += np.einsum("ij,ij->j", tile, tile)
+                sums[2:] += V[rows].T @ tile
+            return sums
 
-        self._each(work, self._column_tiles())
-        return products
+        sums = self._sum(work, 2 + V.shape[1])
+        total, squares = sums[:2]
+        self.mean, noise = np.zeros(n_columns), np.zeros(n_columns)
+        if self.center:
+            self.mean = origin + total / n_rows
+            squares -= total**2 / n_rows
+            noise = 1e-24 * (squares + n_rows * self.mean**2)
+        lost = ~np.isfinite(squares) | ((squares < SMALLEST) & (total != 0.0))
+        inverse = np.where(squares > noise, 1.0 / np.sqrt(np.maximum(squares, 0.0)), 0.0)
+        self.inverse = np.where(lost, np.nan, inverse)
+        return np.ascontiguousarray((sums[2:] * inverse).T)
 
     def project(self, V: Array) -> Array:
         self.n_passes += 1
-        out = np.zeros((self.shape[1], V.shape[1]))
+        far = np.abs(self.mean) * self.inverse * np.sqrt(self.shape[0]) > OFFSET
 
-        def work(columns: slice) -> None:
-            for rows, tile in self._tiles(columns, self.mean):
-                out[columns] += tile.T @ V[rows]
+        def work(columns: slice, share: slice) -> Array:
+            if self.X.dtype == np.float64 and not far[columns].any():
+                products = V[share].T @ self.X[share, columns]
+                return products - np.outer(V[share].sum(axis=0), self.mean[columns])
+            tiles = self._tiles(columns, share, self.mean)
+            return sum(V[rows].T @ tile for rows, tile in tiles)
 
-        self._each(work, self._column_tiles())
-        out *= self.inverse[:, None]
-        return out
+        return (self._sum(work, V.shape[1]) * self.inverse).T
 
     def take(self, J: Array) -> "DenseBlock":
         return DenseBlock(self.X, J, self.mean[J], self.inverse[J])
@@ -82,7 +97,7 @@ class DenseColumns(Columns):
 
         def work(columns: slice) -> None:
             here = slice(columns.start - start, columns.stop - start)
-            for rows, tile in self._tiles(columns, zero):
+            for rows, tile in self._tiles(columns, slice(0, n_rows), zero):
                 for state, cut in enumerate(cuts[columns].T, 1):
                     exceeds = (tile > cut).astype(np.float32)
                     above[here, state] += (exceeds.T @ member[rows]).astype(np.int32)
@@ -109,7 +124,7 @@ class DenseBlock:
         return values
 
     def _row_tiles(self) -> Iterator[slice]:
-        height = max(1, 2 * TILE // max(1, len(self.J)))
+        height = max(2 * TILE // max(1, len(self.J)), len(self.J), 1)  # not many sums of n x n
         return (slice(a, a + height) for a in range(0, self.X.shape[0], height))
 
     def gram(self, other: Self) -> Array:

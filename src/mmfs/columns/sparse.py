@@ -16,7 +16,7 @@ import scipy.sparse as sp
 from scipy.sparse.linalg import LinearOperator
 
 from mmfs._compiled import counting, passes
-from mmfs.columns.base import Array, Columns, label_counts
+from mmfs.columns.base import OFFSET, Array, Columns, label_counts
 
 # Entries a compiled loop reads between two chances to be interrupted, and a thread's share.
 PORTION = 1 << 20
@@ -174,7 +174,7 @@ class SparseBlock:
     @property
     def offset(self) -> bool:
         """Whether some column varies little around a large mean; rare in sparse data."""
-        return bool((np.abs(self.mean) * self.inverse * np.sqrt(self.X.shape[0]) > 1e3).any())
+        return bool((np.abs(self.mean) * self.inverse * np.sqrt(self.X.shape[0]) > OFFSET).any())
 
     def combine(self, weights: Array) -> Array:
         weights = weights * self.inverse[:, None]

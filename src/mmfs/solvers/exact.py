@@ -6,14 +6,19 @@ import numpy as np
 
 from mmfs._compiled import descent as compiled
 from mmfs._compiled.homotopy import Enough, let_b_fall
+from mmfs._compiled.newton import newton
 from mmfs.kernels import Correlation, Similarity, Taken
 from mmfs.solvers.aims import Found, Solver
 from mmfs.solvers.dcd import GRAM_LIMIT, Descent, Matrix, clean, of_block, of_gram
 
 Array = np.ndarray
 
-# Free coordinates up to which a Newton step is cheaper than the descent it saves.
-NEWTON_LIMIT = 500
+# Passes of descent between Newton steps, at first, and in all.
+AT_ONCE, MOST_PASSES = 10, 1000
+
+# Free coordinates up to which Newton steps are cheaper than the descent they save; and up to which
+# they are after so many passes at once.
+NEWTON_LIMIT, SELDOM_LIMIT, SELDOM = 500, 3_000, 80
 
 # Free coordinates up to which it also ends a descent: equal claims then get equal weights.
 POLISH_LIMIT = 100
@@ -93,13 +98,17 @@ class ExactDescent(Descent):
         return Solver(self.solve, self.follow if isinstance(self.known, OfGram) else None)
 
     def solve(self, gamma: float, shift: float) -> Array:
-        for _ in range(100):
-            converged = self.run(gamma, shift, self.eps, 10)
+        passes, left = AT_ONCE, MOST_PASSES
+        while left > 0:
+            converged = self.run(gamma, shift, self.eps, min(passes, left))
             free = np.flatnonzero((self.alpha > 0) & (self.alpha < self.C))
-            if len(free) <= (POLISH_LIMIT if converged else NEWTON_LIMIT):
+            limit = SELDOM_LIMIT if passes >= SELDOM else NEWTON_LIMIT
+            if len(free) <= (POLISH_LIMIT if converged else limit):
                 self._newton(gamma, shift, free)
             if converged:
                 break
+            left -= passes
+            passes *= 2 if len(free) > NEWTON_LIMIT else 1
         return clean(self.alpha)
 
     def _newton(self, gamma: float, shift: float, free: Array) -> None:
@@ -107,8 +116,8 @@ class ExactDescent(Descent):
         rest = self.alpha.copy()
         rest[free] = 0.0
         r = self.r[free] - shift - self.known.product(rest, free) - gamma * rest.sum()
-        alpha, Q = self.alpha[free], np.ascontiguousarray(self.known.among(free))
-        compiled.newton(Q, r, gamma, self.C, alpha, np.arange(len(free)))
+        alpha = self.alpha[free]
+        newton(np.ascontiguousarray(self.known.among(free) + gamma), r, float(self.C), alpha)
         self.alpha[free] = alpha
 
     def follow(self, enough: Enough, precision: float) -> Found | None:
