@@ -75,7 +75,7 @@ def written(folder, ours, theirs):
     ])  # fmt: skip
     for part, other in {"descent": "dcd", "optimum": "celer", "tasks": "fastcan"}.items():
         own = "working_set" if part == "descent" else "MMFS"
-        more = {"K": 10, "passes": "", "gap": "", "b": "", "features": "", "found": "",
+        more = {"K": 10, "passes": "", "gap": "", "b": "", "set_up": "", "features": "", "found": "",
                 "accuracy": ""}  # fmt: skip
         save(part, [row("enron", own, Timed(ours, 1, None), **more),
                     row("enron", other, Timed(theirs, 1, None), **more)])  # fmt: skip

@@ -67,7 +67,7 @@ GAPS = {
     "goals": ("", lambda results: listed(goals.of(results))),
     "filters": ("filters", _filters),
     "descent": ("descent", _by_number("descent", ["passes", "gap"])),
-    "optimum": ("optimum", _by_number("optimum", ["b"])),
+    "optimum": ("optimum", _by_number("optimum", ["set_up", "b"])),
     "tasks": ("tasks", _by_number("tasks", ["features", "found", "accuracy"])),
     "growth": ("growth", _growth),
     "latency": ("latency", _latency),

@@ -14,25 +14,14 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from mmfs._compiled.cholesky import backward, enter, forward, inner, leave
+from mmfs._compiled.cholesky import backward, enter, forward, leave
+from mmfs._compiled.newton import move, rest, to_bound
 
 ZERO, FREE, FULL = 0, 1, 2
 
 # A column that does not come nearer to b by more than this per step never meets it; and one with
 # less of the largest alpha than this has no weight.
 PARALLEL, NOTHING = 1e-12, 2e-9
-
-
-class Walk(NamedTuple):
-    """What changes from knot to knot; the first n_free of `free` are the free columns."""
-
-    Q: np.ndarray
-    C: float
-    alpha: np.ndarray
-    left: np.ndarray
-    place: np.ndarray  # ZERO, FREE or FULL
-    free: np.ndarray
-    L: np.ndarray
 
 
 class Enough(NamedTuple):
@@ -49,26 +38,14 @@ class Enough(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
-def _to_bound(walk, n_free, v):
-    """How far the free alpha can go along v, and the place of the one that meets its bound."""
-    t, first = np.inf, -1
-    for k in range(n_free):
-        alpha = walk.alpha[walk.free[k]]
-        room = alpha if v[k] < 0.0 else walk.C - alpha
-        if v[k] != 0.0 and room < t * abs(v[k]):
-            t, first = max(room, 0.0) / abs(v[k]), k
-    return t, first
-
-
-@njit(cache=True, nogil=True)
-def _to_column(walk, b, step, t):
+def _to_column(left, place, b, step, t):
     """How far b can fall, at most by t, and the column that becomes free there, or -1."""
     first = -1
     for j in range(len(step)):
-        if walk.place[j] == FREE:
+        if place[j] == FREE:
             continue
-        sign = 1.0 if walk.place[j] == ZERO else -1.0
-        nearer, room = sign * (1.0 - step[j]), sign * (b - walk.left[j])
+        sign = 1.0 if place[j] == ZERO else -1.0
+        nearer, room = sign * (1.0 - step[j]), sign * (b - left[j])
         if nearer > PARALLEL and room < t * nearer:
             t, first = max(room, 0.0) / nearer, j
     return t, first
@@ -86,32 +63,18 @@ def _times(Q, free, n_free, v):
 
 
 @njit(cache=True, nogil=True)
-def _refine(walk, n_free, r, b):
-    """Free the free alpha from the rounding errors of many knots."""
-    rest = np.empty(n_free)
-    for k in range(n_free):
-        j = walk.free[k]
-        rest[k] = r[j] - b - inner(walk.Q[j], walk.alpha, len(r))
-    forward(walk.L, n_free, rest)
-    backward(walk.L, n_free, rest)
-    for k in range(n_free):
-        j = walk.free[k]
-        walk.alpha[j] = min(max(walk.alpha[j] + rest[k], 0.0), walk.C)
-
-
-@njit(cache=True, nogil=True)
-def _weights(walk, n_free, v, t):
+def _weights(alpha, free, n_free, v, t):
     """Of the free alpha, how many have a weight after t."""
     largest, n = 0.0, 0
-    for j in range(len(walk.alpha)):
-        largest = max(largest, walk.alpha[j])
+    for weight in alpha:
+        largest = max(largest, weight)
     for k in range(n_free):
-        n += walk.alpha[walk.free[k]] + t * v[k] > NOTHING * largest
+        n += alpha[free[k]] + t * v[k] > NOTHING * largest
     return n
 
 
 @njit(cache=True, nogil=True)
-def _to_enough(walk, b, n_free, n_other, v, jump, t, enough, precision):
+def _to_enough(alpha, free, b, n_free, n_other, v, jump, t, enough, precision):
     """How far to go until there is enough, infinity if that is not before the next knot, at t.
 
     A column has entered when gamma = b / s has fallen by `precision`, or half-way to that knot.
@@ -119,7 +82,7 @@ def _to_enough(walk, b, n_free, n_other, v, jump, t, enough, precision):
     if t <= PARALLEL * b:  # several columns enter at once
         return np.inf
     s, rise, falls = 0.0, jump, 1.0 if jump == 0.0 else 0.0
-    for weight in walk.alpha:
+    for weight in alpha:
         s += weight
     for weight in v:
         rise += weight
@@ -132,7 +95,7 @@ def _to_enough(walk, b, n_free, n_other, v, jump, t, enough, precision):
         return np.inf
     if t == np.inf and jump != 0.0:  # more and more of the same
         return near
-    n_support = n_other + _weights(walk, n_free, v, near)
+    n_support = n_other + _weights(alpha, free, n_free, v, near)
     if n_support < enough.n:
         return np.inf
     if b <= enough.level or n_support >= enough.most:
@@ -150,7 +113,7 @@ def let_b_fall(Q, r, C, b, enough, precision, max_free, max_knots):
     """
     n, alpha = len(r), np.zeros(len(r))
     place, free = np.zeros(n, dtype=np.int8), np.empty(n, dtype=np.int64)
-    walk = Walk(Q, C, alpha, r.copy(), place, free, np.empty((max_free + 1, max_free + 1)))
+    left, L = r.copy(), np.empty((max_free + 1, max_free + 1))
     n_free, n_full, still = len(r) - n, 0, 0  # not a literal: one compiled signature
     entering = n_free - 1
     for _ in range(max_knots):
@@ -160,25 +123,25 @@ def let_b_fall(Q, r, C, b, enough, precision, max_free, max_knots):
         # the direction in which nothing changes but s, until one of them meets a bound.
         jump = 0.0
         if entering >= 0:
-            if enter(walk.L, n_free, Q, free, entering):
+            if enter(L, n_free, Q, free, entering):
                 free[n_free], place[entering] = entering, FREE
                 n_free, entering = n_free + 1, -1
             else:
                 jump = 1.0 if place[entering] == ZERO else -1.0
         if jump == 0.0:
             v = np.ones(n_free)
-            forward(walk.L, n_free, v)
+            forward(L, n_free, v)
         else:
             v = np.empty(n_free)
             for k in range(n_free):
-                v[k] = -jump * walk.L[n_free, k]
-        backward(walk.L, n_free, v)
+                v[k] = -jump * L[n_free, k]
+        backward(L, n_free, v)
 
         # The next knot.
-        t, blocked = _to_bound(walk, n_free, v)
+        t, blocked = to_bound(alpha, C, free, n_free, v)
         if jump == 0.0:
             step = _times(Q, free, n_free, v)
-            t, next_one = _to_column(walk, b, step, t)
+            t, next_one = _to_column(left, place, b, step, t)
         else:
             step, next_one = np.zeros(0), -1
             room = C - alpha[entering] if jump > 0.0 else alpha[entering]
@@ -187,22 +150,27 @@ def let_b_fall(Q, r, C, b, enough, precision, max_free, max_knots):
 
         # The end may come before it.
         n_other = n_full + (jump != 0.0)
-        until = _to_enough(walk, b, n_free, n_other, v, jump, t, enough, precision)
+        until = _to_enough(alpha, free, b, n_free, n_other, v, jump, t, enough, precision)
         stop = min(until, b - enough.lowest) if jump == 0.0 else until
         ends, reached, t = stop <= t, until <= stop, min(stop, t)
         still = still + 1 if t == 0.0 else 0
         if still > n:
             break
-        for k in range(n_free):
-            alpha[free[k]] = min(max(alpha[free[k]] + t * v[k], 0.0), C)
+        move(alpha, C, free, n_free, v, t)
         if jump == 0.0:
             b -= t
             for j in range(n):
-                walk.left[j] -= t * step[j]
+                left[j] -= t * step[j]
         else:
             alpha[entering] += t * jump
         if ends:
-            _refine(walk, n_free, r, b)
+            # Free of the rounding errors of many knots.
+            v = rest(Q, r, alpha, free, n_free)
+            for k in range(n_free):
+                v[k] -= b
+            forward(L, n_free, v)
+            backward(L, n_free, v)
+            move(alpha, C, free, n_free, v, 1.0)
             return alpha, b, reached, True
         if next_one >= 0:
             entering = next_one
@@ -210,7 +178,7 @@ def let_b_fall(Q, r, C, b, enough, precision, max_free, max_knots):
             continue
         if blocked < n_free:
             j, full = free[blocked], v[blocked] > 0.0
-            leave(walk.L, n_free, free, blocked)
+            leave(L, n_free, free, blocked)
             n_free -= 1
         else:
             j, full, entering = entering, jump > 0.0, -1

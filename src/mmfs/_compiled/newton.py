@@ -1,6 +1,8 @@
 """Newton steps within a box, for
 
-min over 0 <= alpha <= C of  1/2 alpha'Q alpha - r'alpha
+    min over 0 <= alpha <= C of  1/2 alpha'Q alpha - r'alpha
+
+The first n of `free` are the coordinates that move.
 """
 
 import numpy as np
@@ -10,8 +12,8 @@ from mmfs._compiled.cholesky import backward, enter, forward, inner, leave
 
 
 @njit(cache=True, nogil=True)
-def _rest(Q, r, alpha, free, n):
-    """r - Q alpha of the free coordinates, the first n of `free`: the negated gradient."""
+def rest(Q, r, alpha, free, n):
+    """r - Q alpha: the negated gradient."""
     out = np.empty(n)
     for k in range(n):
         out[k] = r[free[k]] - inner(Q[free[k]], alpha, len(alpha))
@@ -19,20 +21,20 @@ def _rest(Q, r, alpha, free, n):
 
 
 @njit(cache=True, nogil=True)
-def _move(alpha, C, free, n, step, length):
-    """alpha += length step, or as far as the box allows; the place of what stops it, or -1."""
-    blocked = -1
+def to_bound(alpha, C, free, n, step):
+    """How far alpha can go along a step, and the place of what then meets its bound, or -1."""
+    length, first = np.inf, -1
     for k in range(n):
         room = alpha[free[k]] if step[k] < 0.0 else C - alpha[free[k]]
-        if step[k] != 0.0 and length * abs(step[k]) > room:
-            length, blocked = room / abs(step[k]), k
-    if length == np.inf:
-        return blocked
+        if step[k] != 0.0 and room < length * abs(step[k]):
+            length, first = max(room, 0.0) / abs(step[k]), k
+    return length, first
+
+
+@njit(cache=True, nogil=True)
+def move(alpha, C, free, n, step, length):
     for k in range(n):
         alpha[free[k]] = min(max(alpha[free[k]] + length * step[k], 0.0), C)
-    if blocked >= 0:
-        alpha[free[blocked]] = 0.0 if step[blocked] < 0.0 else C
-    return blocked
 
 
 @njit(cache=True, nogil=True)
@@ -42,7 +44,8 @@ def newton(Q, r, C, alpha):
     A coordinate that meets its bound stays there; it ends when a whole step fits.
     """
     n_all = len(r)
-    L, free, n = np.empty((n_all, n_all)), np.empty(n_all, dtype=np.int64), 0
+    L, free = np.empty((n_all, n_all)), np.empty(n_all, dtype=np.int64)
+    n = len(r) - n_all  # not a literal: one compiled signature
     for j in range(n_all):
         # If coordinate j depends on those before it, go along the direction in which nothing
         # changes but r'alpha, to the next bound.
@@ -56,21 +59,25 @@ def newton(Q, r, C, alpha):
                 step[k] = -L[n, k]
             backward(L, n, step)
             step[n] = 1.0
-            if inner(step, _rest(Q, r, alpha, free, n + 1), n + 1) < 0.0:
+            if inner(step, rest(Q, r, alpha, free, n + 1), n + 1) < 0.0:
                 for k in range(n + 1):
                     step[k] = -step[k]
-            blocked = _move(alpha, C, free, n + 1, step, np.inf)
+            length, blocked = to_bound(alpha, C, free, n + 1, step)
             if blocked < 0:
                 return
+            move(alpha, C, free, n + 1, step, length)
+            alpha[free[blocked]] = 0.0 if step[blocked] < 0.0 else C
             if blocked < n:
                 leave(L, n, free, blocked)
                 n -= 1
     while n > 0:
-        step = _rest(Q, r, alpha, free, n)
+        step = rest(Q, r, alpha, free, n)
         forward(L, n, step)
         backward(L, n, step)
-        blocked = _move(alpha, C, free, n, step, 1.0)
-        if blocked < 0:
+        length, blocked = to_bound(alpha, C, free, n, step)
+        move(alpha, C, free, n, step, min(length, 1.0))
+        if length >= 1.0:
             return
+        alpha[free[blocked]] = 0.0 if step[blocked] < 0.0 else C
         leave(L, n, free, blocked)
         n -= 1
