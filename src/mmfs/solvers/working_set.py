@@ -113,7 +113,7 @@ def working_set(
         worst = here.outside(verdict.gradient, n_more)
         G = verdict.gradient[worst]
         floor = DEPTH * min(verdict.b - G.min(initial=np.inf), here.r_max)
-        worst = worst[G < (-G.min(initial=0.0) if complete else verdict.b - floor)]
+        worst = worst[G < (0.0 if complete else verdict.b - floor)]
         if len(worst):
             here.add(worst)
         elif not closed and here.eps >= descent.eps and not here.sharpen():
