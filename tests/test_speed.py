@@ -46,6 +46,13 @@ def test_competitors_take_turns_after_one_that_does_not_count():
     assert row("case", "b", Unable("no"), K=10)["K"] == 10
 
 
+def test_one_that_does_not_end_is_not_waited_for():
+    contenders = {"never": lambda: time.sleep(100), "fails": lambda: 1 / 0, "soon": lambda: 7}
+    found = in_turns(contenders, turns=1, limit=0.5)
+    assert found["never"] == Unable("did not end within 0.5 s")
+    assert found["fails"] == Unable("division by zero") and found["soon"].result == 7
+
+
 def test_the_peak_of_memory_can_be_forgotten():
     if not Path("/proc/self/clear_refs").exists():
         pytest.skip("this system cannot forget a peak")
@@ -75,8 +82,8 @@ def written(folder, ours, theirs):
     ])  # fmt: skip
     for part, other in {"descent": "dcd", "optimum": "celer", "tasks": "fastcan"}.items():
         own = "working_set" if part == "descent" else "MMFS"
-        more = {"K": 10, "passes": "", "gap": "", "b": "", "set_up": "", "features": "", "found": "",
-                "accuracy": ""}  # fmt: skip
+        more = {"K": 10, "passes": "", "gap": "", "b": "", "set_up": "", "features": "",
+                "found": "", "accuracy": ""}  # fmt: skip
         save(part, [row("enron", own, Timed(ours, 1, None), **more),
                     row("enron", other, Timed(theirs, 1, None), **more)])  # fmt: skip
     base = dict.fromkeys(

@@ -34,7 +34,9 @@ def rows(name: str, folder: Path | None, quick: bool) -> list[dict]:
                 contenders[peer] = Unable("dense data only")
             else:
                 contenders[peer] = lambda select=select, k=k: select(case.X, case.y, k)
-        for peer, timed in in_turns(contenders, turns=2 if quick else 3, patience=20).items():
+        for peer, timed in in_turns(
+            contenders, turns=2 if quick else 3, patience=10, limit=60
+        ).items():
             quality = {"features": "", "found": "", "accuracy": ""}
             if not isinstance(timed, Unable) and len(timed.result):
                 quality = _quality(case, np.asarray(timed.result))

@@ -103,14 +103,15 @@ def csc_products(indptr, indices, data, V, mean, inverse, start, stop, out):
 # A block of columns at a time: what is summed up for them stays in the cache, while every row goes
 # on from where it was.
 
-# Columns of a block, at least; and entries that a row should have in it, to be worth a visit.
-BLOCK, VISIT = 1 << 17, 16
+# Sums of a block, at least; and entries that a row should have in it, to be worth a visit.
+BLOCK, VISIT = 1 << 19, 16
 
 
 @njit(cache=True, nogil=True)
-def _block(indptr, n_columns):
+def _block(indptr, n_columns, n_sums):
+    """Columns of a block, with n_sums each."""
     n_rows, n_entries = len(indptr) - 1, max(indptr[-1], 1)
-    return max(BLOCK, min(n_columns, VISIT * n_rows * n_columns // n_entries))
+    return max(BLOCK // n_sums, min(n_columns, VISIT * n_rows * n_columns // n_entries), 1)
 
 
 @njit(cache=True, nogil=True)
@@ -136,7 +137,7 @@ def csr_moments(indptr, indices, data, V, center, start, stop, mean, inverse, pr
     Returns False when a row's column numbers are not strictly increasing and in range.
     """
     n_rows, q = V.shape
-    at, block = _row_starts(indptr, indices, start), _block(indptr, len(mean))
+    at, block = _row_starts(indptr, indices, start), _block(indptr, len(mean), 4 + q)
     for first in range(start, stop, block):
         last = min(first + block, stop)
         sums = np.zeros((last - first, 4 + q))  # shift, stored, sum, squares, x_j'V ...
@@ -176,7 +177,7 @@ def csr_products(indptr, indices, data, V, mean, inverse, start, stop, out):
     """out_j = V'f_j for columns start..stop and one vector or several, the columns of V."""
     n_rows, q = V.shape
     at, totals = _row_starts(indptr, indices, start), V.sum(axis=0)
-    block = _block(indptr, len(mean))
+    block = _block(indptr, len(mean), q)
     for first in range(start, stop, block):
         last = min(first + block, stop)
         out[first:last] = 0.0
