@@ -20,7 +20,7 @@ def gather(values, start, below, found, n_found):
 
 
 # A key between -1 and 1 is sorted by its first 33 bits, packed with a column number of 31.
-DIGITS, BITS, NUMBER = 3, 11, np.uint64(31)
+DIGITS, BITS, NUMBER, COLUMN = 3, 11, np.uint64(31), np.uint64((1 << 31) - 1)
 
 
 @njit(cache=True, nogil=True)
@@ -36,12 +36,14 @@ def mark_repeats(keys, r, tolerance, mirrors, out):
         out[j] = False
     standing = np.empty(len(packed), dtype=np.int64)
     for place in range(len(packed)):
-        cell, j = packed[place] >> NUMBER, _column(packed[place])
+        cell, j = packed[place] >> NUMBER, np.int64(packed[place] & COLUMN)
         standing[place] = j
         back = place - 1
         while back >= 0 and packed[back] >> NUMBER >= cell - np.uint64(cell > 0):
-            (a, b), (x, y) = _pair(keys, _column(packed[back]), mirrors), _pair(keys, j, mirrors)
-            if abs(a - x) <= tolerance and abs(b - y) <= tolerance:
+            i = np.int64(packed[back] & COLUMN)
+            side = -1.0 if mirrors and keys[i, 0] * keys[j, 0] < 0.0 else 1.0
+            a, b = keys[i, 0] - side * keys[j, 0], keys[i, 1] - side * keys[j, 1]
+            if abs(a) <= tolerance and abs(b) <= tolerance:
                 other = standing[back]
                 equal = abs(r[j] - r[other]) <= 1e-9 * r[other]
                 if (j < other) if equal else (r[j] > r[other]):
@@ -51,17 +53,6 @@ def mark_repeats(keys, r, tolerance, mirrors, out):
                     standing[place] = other
                 break
             back -= 1
-
-
-@njit(cache=True, nogil=True)
-def _column(packed):
-    return np.int64(packed & np.uint64((1 << 31) - 1))
-
-
-@njit(cache=True, nogil=True)
-def _pair(keys, j, mirrors):
-    a, b = keys[j, 0], keys[j, 1]
-    return (-a, -b) if mirrors and a < 0.0 else (a, b)
 
 
 @njit(cache=True, nogil=True)
@@ -77,7 +68,8 @@ def _by_first_key(keys, mirrors, without):
     for j in range(len(without)):
         if without[j]:
             continue
-        a = min(max((_pair(keys, j, mirrors)[0] + 1.0) / 2, 0.0), 1.0)
+        key = abs(keys[j, 0]) if mirrors else keys[j, 0]
+        a = min(max((key + 1.0) / 2, 0.0), 1.0)
         packed[k] = np.uint64(a * ((1 << DIGITS * BITS) - 1)) << NUMBER | np.uint64(j)
         for digit in range(DIGITS):
             counts[digit, (packed[k] >> (NUMBER + np.uint64(BITS * digit))) & mask] += 1
