@@ -32,8 +32,8 @@ def mark_repeats(keys, r, tolerance, mirrors, out):
     and come out as False. Of the same the most relevant stands for all, and of those the first.
     """
     packed = _by_first_key(keys, mirrors, out)
-    for j in range(len(out)):
-        out[j] = False
+    for k in range(len(out)):
+        out[k] = False
     standing = np.empty(len(packed), dtype=np.int64)
     for place in range(len(packed)):
         cell, j = packed[place] >> NUMBER, np.int64(packed[place] & COLUMN)

@@ -91,6 +91,7 @@ def working_set(
     best = in_order(-problem.r, n_first + 1)
     here = WorkingSet(problem, best[:n_first], tol)
     here.eps, alpha = ROUGH * here.r_max, np.zeros(len(here.taken.J))
+    at_gamma = isinstance(aim, AtGamma)
     gamma, floor = None, DEPTH * float(problem.r[best[n_first:]].max(initial=-np.inf))
     for n_iter in range(1, max_iter + 1):
         descent = here.descent(rng)
@@ -103,7 +104,7 @@ def working_set(
             report(n_iter, len(alpha), verdict.relative_gap)
         closed = verdict.relative_gap <= tol
         here.eps = max(here.finest, min(here.eps, ROUGH * verdict.violation))
-        exact = isinstance(aim, AtGamma) or descent.eps <= here.finest
+        exact = at_gamma or descent.eps <= here.finest
         if (closed and complete and exact) or n_iter == max_iter:
             break
         if closed and complete:  # but a search was perhaps misled by rough solutions
@@ -116,6 +117,6 @@ def working_set(
         worst = worst[G < (0.0 if complete else verdict.b - floor)]
         if len(worst):
             here.add(worst)
-        elif not closed and here.eps >= descent.eps and not here.sharpen():
-            break
+        elif not closed and not (at_gamma and here.eps < descent.eps) and not here.sharpen():
+            break  # all that is missing is precision
     return Solution(here.taken.only(alpha > 0), alpha[alpha > 0], gamma, verdict, n_iter)
