@@ -11,6 +11,7 @@ import pytest
 from benchmarks.measure import forget_peak, peak_gigabytes
 from benchmarks.results import read
 from benchmarks.speed import STORED, goals
+from benchmarks.speed.__main__ import PARTS
 from benchmarks.speed.filters import F_CLASSIF, NUMBERS, ONE_GAMMA, READ
 from benchmarks.speed.page import PAGE
 from benchmarks.speed.timing import Timed, Unable, in_turns, row
@@ -114,9 +115,12 @@ def test_goals_can_be_met_and_missed(tmp_path):
         assert "<!--" not in PAGE.render(folder).replace("<!-- machine -->", "")
 
 
+@pytest.mark.parametrize("part", PARTS)
+def test_every_case_has_been_measured(part):
+    assert {row["made_for"] for row in read(part, STORED)} == set(PARTS[part].CASES)
+
+
 def test_the_page_says_what_the_results_say():
-    if not STORED.exists():
-        pytest.skip("no results of the benchmark of speed are stored yet")
     assert PAGE.page.read_text() == PAGE.render(STORED), "run: python -m benchmarks.speed page"
 
 

@@ -3,6 +3,7 @@
 import contextlib
 import io
 import warnings
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -19,28 +20,28 @@ from benchmarks.speed.timing import Contender, Unable, in_turns, row
 from mmfs import MMFS
 
 PART = "tasks"
-CASES = ["dense, 1,000 x 20,000", "dense, 100 x 50,000", "leukemia", "mnist_3v8", "news20", "enron"]
-NUMBERS = (10, 100)
+DATA = ["dense, 1,000 x 20,000", "dense, 100 x 50,000", "leukemia", "mnist_3v8", "news20", "enron"]
+AND = ", K = "
+CASES = [f"{name}{AND}{k}" for name in DATA for k in (10, 100)]
 
 
 def rows(name: str, folder: Path | None, quick: bool) -> list[dict]:
     warnings.simplefilter("ignore")
+    name, k = name.split(AND)
     case = make(name, folder, quick)
+    contenders: dict[str, Contender] = {}
+    for peer, (select, sparse) in PEERS.items():
+        if case.sparse and not sparse:
+            contenders[peer] = Unable("dense data only")
+        else:
+            contenders[peer] = partial(select, case.X, case.y, int(k))
     out = []
-    for k in NUMBERS[: 1 if quick else None]:
-        contenders: dict[str, Contender] = {}
-        for peer, (select, sparse) in PEERS.items():
-            if case.sparse and not sparse:
-                contenders[peer] = Unable("dense data only")
-            else:
-                contenders[peer] = lambda select=select, k=k: select(case.X, case.y, k)
-        for peer, timed in in_turns(
-            contenders, turns=2 if quick else 3, patience=10, limit=60
-        ).items():
-            quality = {"features": "", "found": "", "accuracy": ""}
-            if not isinstance(timed, Unable) and len(timed.result):
-                quality = _quality(case, np.asarray(timed.result))
-            out.append(row(name, peer, timed, K=k, **quality))
+    turns = 2 if quick else 3
+    for peer, timed in in_turns(contenders, turns, patience=10, limit=30).items():
+        quality = {"features": "", "found": "", "accuracy": ""}
+        if not isinstance(timed, Unable) and len(timed.result):
+            quality = _quality(case, np.asarray(timed.result))
+        out.append(row(name, peer, timed, K=k, **quality))
     return out
 
 

@@ -62,7 +62,10 @@ def in_turns(
 
 
 def _ends_within(limit: float, run: Callable[[], Any]) -> bool:
-    """Whether a copy of this process would be done with it in so many seconds."""
+    """Whether a copy of this process would be done with it in so many seconds.
+
+    A copy has none of the threads that the process has started: it should not have run before.
+    """
     child = multiprocessing.get_context("fork").Process(target=run)
     child.start()
     child.join(limit)

@@ -18,7 +18,7 @@ AT_ONCE, MOST_PASSES = 10, 1000
 
 # Free coordinates up to which Newton steps are cheaper than the descent they save; and up to which
 # they are after so many passes at once.
-NEWTON_LIMIT, SELDOM_LIMIT, SELDOM = 500, 3_000, 80
+NEWTON_LIMIT, SELDOM_LIMIT, SELDOM = 500, 3_000, 40
 
 # Free coordinates up to which it also ends a descent: equal claims then get equal weights.
 POLISH_LIMIT = 100

@@ -1,0 +1,96 @@
+"""Newton's steps and the Cholesky factor that follows them."""
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mmfs._compiled.cholesky import backward, enter, forward, leave
+from mmfs._compiled.newton import newton
+from mmfs.solvers import exact
+from mmfs.solvers.qp import solve_dual
+
+
+def box_problem(seed, n, rank, C):
+    rng = np.random.default_rng(seed)
+    A = rng.standard_normal((rank, n)) / np.sqrt(rank)
+    alpha = rng.uniform(0.05, 0.95, n) * min(C, 1.0)
+    return A.T @ A, A.T @ rng.standard_normal(rank) + 0.1, alpha
+
+
+def objective(Q, r, alpha):
+    return alpha @ Q @ alpha / 2 - r @ alpha
+
+
+@given(
+    st.integers(0, 10**6),
+    st.integers(1, 20),
+    st.integers(1, 25),
+    st.sampled_from([0.3, 1.0, 50.0]),
+)
+def test_newton_ends_at_the_least_of_a_face(seed, n, rank, C):
+    Q, r, start = box_problem(seed, n, rank, C)
+    alpha = start.copy()
+    newton(Q, r, C, alpha)
+    assert (alpha >= 0).all() and (alpha <= C).all()
+    assert objective(Q, r, alpha) <= objective(Q, r, start) + 1e-9
+    free = (alpha > 0) & (alpha < C)
+    assert np.abs((Q @ alpha - r)[free]).max(initial=0.0) < 1e-6
+    # Among dependent coordinates no more are left than are needed.
+    assert free.sum() <= rank
+
+
+def test_a_direction_without_end_is_left_alone():
+    Q, r = np.zeros((1, 1)), np.ones(1)
+    alpha = np.array([2.0])
+    newton(Q, r, np.inf, alpha)
+    assert alpha == [2.0]
+
+
+@given(st.integers(0, 10**6), st.lists(st.integers(0, 7), max_size=12))
+def test_the_factor_follows_its_matrix(seed, left_out):
+    rng = np.random.default_rng(seed)
+    A = rng.standard_normal((30, 8))
+    Q = A.T @ A
+    L, rows, n = np.empty((9, 9)), np.empty(9, dtype=np.int64), 0
+    for j in [*range(8), *range(8)]:  # a second time: those that have left
+        if j not in rows[:n]:
+            assert enter(L, n, Q, rows, j)
+            rows[n] = j
+            n += 1
+        if left_out and left_out[-1] < n:
+            leave(L, n, rows, left_out.pop())
+            n -= 1
+    here = Q[np.ix_(rows[:n], rows[:n])]
+    np.testing.assert_allclose(np.tril(L[:n, :n]), np.linalg.cholesky(here), atol=1e-9)
+    x = rng.standard_normal(n)
+    solved = x.copy()
+    forward(L, n, solved)
+    backward(L, n, solved)
+    np.testing.assert_allclose(here @ solved, x, atol=1e-8)
+
+
+def test_a_row_that_depends_on_those_before_it():
+    Q = np.array([[1.0, 1.0], [1.0, 1.0]])
+    L, rows = np.empty((2, 2)), np.zeros(2, dtype=np.int64)
+    assert enter(L, 0, Q, rows, 0) and not enter(L, 1, Q, rows, 1)
+
+
+def test_where_free_columns_are_many_steps_are_seldom_but_end_a_descent(monkeypatch):
+    rng = np.random.default_rng(0)
+    F = rng.standard_normal((60, 200)) + 2 * rng.standard_normal((60, 1))
+    F /= np.linalg.norm(F, axis=0)
+    y = rng.standard_normal(60)
+    Q, r = F.T @ F, np.abs(F.T @ y / np.linalg.norm(y))
+    monkeypatch.setattr(exact, "NEWTON_LIMIT", 10)
+    passes = {}
+    for seldom in (40, np.inf):
+        monkeypatch.setattr(exact, "SELDOM", seldom)
+        known = exact.OfGram(Q)
+        descent = exact.ExactDescent(known, r, 1.0, 1e-9, np.random.default_rng(0))
+        alpha = descent.solve(1e-3, 0.0)
+        passes[seldom] = descent.n_passes
+        if seldom == 40:
+            best, _ = solve_dual(Q, r, 1.0, 1e-3)
+            value = [objective(Q + 1e-3, r, a) for a in (alpha, best)]
+            assert np.count_nonzero(alpha) > 10 and value[0] <= value[1] + 1e-8 * abs(value[1])
+    assert passes[40] < passes[np.inf] / 2
