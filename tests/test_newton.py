@@ -77,20 +77,19 @@ def test_a_row_that_depends_on_those_before_it():
 
 def test_where_free_columns_are_many_steps_are_seldom_but_end_a_descent(monkeypatch):
     rng = np.random.default_rng(0)
-    F = rng.standard_normal((60, 200)) + 2 * rng.standard_normal((60, 1))
-    F /= np.linalg.norm(F, axis=0)
-    y = rng.standard_normal(60)
-    Q, r = F.T @ F, np.abs(F.T @ y / np.linalg.norm(y))
+    F, y = rng.standard_normal((60, 200)), rng.standard_normal(60)
+    F *= np.sign(F.T @ y) / np.linalg.norm(F, axis=0)
+    Q, r, gamma = F.T @ F, F.T @ y / np.linalg.norm(y), 1e-3
     monkeypatch.setattr(exact, "NEWTON_LIMIT", 10)
+    best, _ = solve_dual(Q, r, 1.0, gamma)
     passes = {}
     for seldom in (40, np.inf):
         monkeypatch.setattr(exact, "SELDOM", seldom)
-        known = exact.OfGram(Q)
-        descent = exact.ExactDescent(known, r, 1.0, 1e-9, np.random.default_rng(0))
-        alpha = descent.solve(1e-3, 0.0)
+        rng = np.random.default_rng(0)
+        descent = exact.ExactDescent(exact.OfGram(Q), r, 1.0, 1e-9, rng)
+        alpha = descent.solve(gamma, 0.0)
         passes[seldom] = descent.n_passes
         if seldom == 40:
-            best, _ = solve_dual(Q, r, 1.0, 1e-3)
-            value = [objective(Q + 1e-3, r, a) for a in (alpha, best)]
-            assert np.count_nonzero(alpha) > 10 and value[0] <= value[1] + 1e-8 * abs(value[1])
+            ours, least = objective(Q + gamma, r, alpha), objective(Q + gamma, r, best)
+            assert np.count_nonzero(alpha) > 10 and ours <= least + 1e-8 * abs(least)
     assert passes[40] < passes[np.inf] / 2

@@ -71,6 +71,7 @@ def _measure(part: str, cases: list[str], arguments: argparse.Namespace) -> bool
             continue
         made = {"made_for": case, "made_on": in_one_line()}
         rows += [row | made for row in json.loads(answer.stdout.splitlines()[-1])]
+        rows.sort(key=lambda row: cases.index(row["made_for"]))
         save(rows, part, arguments.out)
         for row in rows:
             if row["made_for"] == case:

@@ -23,6 +23,7 @@ def _filters(rows):
             places, reads = np.array(here).T
             ax.barh(places + (i - 2.5) * height, reads, height, color=colour, label=name)
     ax.set(xscale="log", xlabel="multiples of one read of the data", yticks=range(len(cases)))
+    ax.set_xlim(left=1)
     ax.set_yticklabels(cases)
     ax.invert_yaxis()
     ax.grid(axis="y", visible=False)
@@ -39,7 +40,9 @@ def _growth(rows):
     figure, ax = plt.subplots(figsize=(5, 3.4))
     ax.loglog(points[:, 0], points[:, 1], "o-", color="#0b6e4f", label="MMFS, 100 features")
     ax.loglog(points[:, 0], points[:, 2], "o-", color="#999999", label="one read")
-    ax.set(xlabel="stored entries", ylabel="seconds")
+    ax.set_xticks(points[:, 0], [f"{n / 1e6:.3g}" for n in points[:, 0]])
+    ax.set_xticks([], minor=True)
+    ax.set(xlabel="millions of stored entries", ylabel="seconds")
     ax.legend()
     return figure
 

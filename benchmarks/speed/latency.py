@@ -29,15 +29,15 @@ print(json.dumps(seconds))
 
 
 def rows(name: str, folder: Path | None, quick: bool) -> list[dict]:
-    first, later = [], []
-    with tempfile.TemporaryDirectory() as cache:
-        cold = _process(cache)[0]
-        for _ in range(2 if quick else TURNS):
+    cold, first, later = [], [], []
+    for _ in range(1 if quick else TURNS):
+        with tempfile.TemporaryDirectory() as cache:
+            cold.append(_process(cache)[0])
             seconds = _process(cache)
             first.append(seconds[0])
             later.append(statistics.median(seconds[2:]))
     found = {
-        "first fit, nothing compiled": cold,
+        "first fit, nothing compiled": statistics.median(cold),
         "first fit, compiled before": statistics.median(first),
         "later fits": statistics.median(later),
     }

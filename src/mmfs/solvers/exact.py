@@ -18,7 +18,7 @@ AT_ONCE, MOST_PASSES = 10, 1000
 
 # Free coordinates up to which Newton steps are cheaper than the descent they save; and up to which
 # they are after so many passes at once.
-NEWTON_LIMIT, SELDOM_LIMIT, SELDOM = 500, 3_000, 40
+NEWTON_LIMIT, SELDOM_LIMIT, SELDOM = 500, 3_000, 80
 
 # Free coordinates up to which it also ends a descent: equal claims then get equal weights.
 POLISH_LIMIT = 100
@@ -108,7 +108,7 @@ class ExactDescent(Descent):
             if converged:
                 break
             left -= passes
-            passes *= 2 if len(free) > NEWTON_LIMIT else 1
+            passes = min(2 * passes, SELDOM) if len(free) > NEWTON_LIMIT else passes
         return clean(self.alpha)
 
     def _newton(self, gamma: float, shift: float, free: Array) -> None:
