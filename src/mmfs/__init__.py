@@ -1,8 +1,10 @@
 """Max-margin feature selection."""
 
 from mmfs.choosing import MMFSCV, MMFSIC, KnockoffSelector, StabilitySelector, mmfs_path
+from mmfs.columns import Rows, Store, open_store
 from mmfs.comparators import FCBF, FGM, GDM, MRMR, QPFS, SVMRFE, MaxRel
 from mmfs.comparing import Comparison, compare
+from mmfs.io import write_store
 from mmfs.plots import (
     ComparisonDisplay,
     PathDisplay,
@@ -29,11 +31,15 @@ __all__ = [
     "KnockoffSelector",
     "MaxRel",
     "PathDisplay",
+    "Rows",
     "ScoresDisplay",
     "SelectionDisplay",
     "SimilarityDisplay",
     "StabilitySelector",
+    "Store",
     "__version__",
     "compare",
     "mmfs_path",
+    "open_store",
+    "write_store",
 ]

@@ -3,6 +3,7 @@
 import sys
 from abc import abstractmethod
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -10,11 +11,11 @@ from sklearn.base import BaseEstimator
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from mmfs.columns import Columns, as_columns
+from mmfs.columns import Columns, Elsewhere, as_columns, open_store
 from mmfs.columns.distinct import fingerprint_vectors, repeats
 from mmfs.columns.empty import without_empty
 from mmfs.relevance import Target, encode_target, relevance_of
-from mmfs.validation import Rule, check_finite, read_input
+from mmfs.validation import Rule, check_columns, check_finite, read_input
 
 Array = np.ndarray
 
@@ -26,7 +27,7 @@ KEPT_COLUMNS = 100_000
 class Data:
     """Input as read, after the first pass over it."""
 
-    X: Any  # an array, or compressed columns or rows
+    X: Any  # an array, compressed columns or rows, or data elsewhere
     y: Array
     columns: Columns
     target: Target
@@ -88,8 +89,8 @@ class Selector(SelectorMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array, DataFrame or sparse matrix of shape (n_instances, n_features)
-            The data.
+        X : array, DataFrame, sparse matrix, Store or Rows of shape (n_instances, n_features)
+            The data; or the folder of a column store.
         y : array of shape (n_instances,) or, for some methods, (n_instances, n_outputs)
             Class labels of any type, or real values.
 
@@ -140,10 +141,15 @@ class Selector(SelectorMixin, BaseEstimator):
     def transform(self, X: Any) -> Any:
         """X reduced to the selected columns, in their original order.
 
-        Compressed columns stay compressed columns; what else goes in comes out as scikit-learn's
-        selectors would have it.
+        Compressed columns stay compressed columns, and so do those of a store; what else goes in
+        comes out as scikit-learn's selectors would have it.
         """
         check_is_fitted(self)
+        if isinstance(X, str | Path):
+            X = open_store(X)
+        if isinstance(X, Elsewhere):
+            check_columns(self, X)
+            return X.load(np.sort(self.indices_))
         if getattr(X, "format", None) != "csc":
             return super().transform(X)
         X = validate_data(self, X, dtype=None, accept_sparse="csc", reset=False)

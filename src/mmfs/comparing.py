@@ -31,7 +31,7 @@ from mmfs.needed import needed
 from mmfs.relevance import Target
 from mmfs.selector import MMFS
 from mmfs.solvers import in_order
-from mmfs.validation import is_int
+from mmfs.validation import is_int, refuse_elsewhere
 from mmfs.warn import warn_caller
 
 Array = np.ndarray
@@ -220,6 +220,7 @@ def compare(
     """
     options = MMFS() if selector is None else clone(selector)
     check_resampled(options, "compare")
+    refuse_elsewhere(X, "compare")
     data = options._read(X, y, options.task, options.center)
     target, labels = data.target, for_estimators(data)
     if target.several:

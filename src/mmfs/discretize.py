@@ -13,7 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from mmfs._compiled import counting
-from mmfs.columns import Columns, as_columns, label_counts
+from mmfs.columns import Columns, Elsewhere, as_columns, label_counts
 
 Array = np.ndarray
 
@@ -184,6 +184,8 @@ def _compressed(X: Any) -> Iterator[tuple[int, Array, Array, Array]]:
     n_rows, n_columns = X.shape
     if isinstance(X, np.ndarray):
         filled = np.arange(n_columns + 1) * n_rows
+    elif isinstance(X, Elsewhere):
+        filled = X.begins
     elif X.format == "csc":
         filled = X.indptr
     else:

@@ -6,6 +6,7 @@ of that sum say which features make it redundant, and by how much.
 """
 
 import difflib
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
@@ -13,11 +14,12 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mmfs.base import first_pass
+from mmfs.columns import Elsewhere, is_store, open_store
 from mmfs.hsic import hsic
 from mmfs.kernels import Precomputed, Similarity, similarity_of
 from mmfs.needed import needed
 from mmfs.posing import kind_of_relevance
-from mmfs.validation import is_int, is_name
+from mmfs.validation import check_columns, is_int, is_name
 
 Array = np.ndarray
 
@@ -38,11 +40,15 @@ COLUMNS = [
 def explain(selector: Any, X: Any, features: Any, n_dropped: int, names: Any = None) -> Any:
     """A DataFrame with a row for every feature asked; `selector` is a fitted MMFS."""
     check_is_fitted(selector)
+    if isinstance(X, Path) or (isinstance(X, str) and is_store(Path(X))):
+        X = open_store(X)
     if isinstance(X, str):
         raise ValueError("explain takes X, the data of the fit, and then the features.")
     if not is_int(n_dropped) or n_dropped < 0:
         raise ValueError(f"n_dropped must be a whole number >= 0, got {n_dropped!r}.")
     pandas = needed("pandas", "explain", "explain()")
+    if names is None:
+        names = getattr(X, "feature_names", None) if isinstance(X, Elsewhere) else None
     if names is None:
         names = getattr(selector, "feature_names_in_", None)
     elif not callable(names) and len(names) != selector.n_features_in_:
@@ -141,10 +147,13 @@ class Known(NamedTuple):
 
 def _some_columns(selector: Any, X: Any, J: Array) -> Known:
     """What is known of the columns J of the data the selector was fitted on."""
-    X = validate_data(
-        selector, X, reset=False, accept_sparse=("csc", "csr"), dtype="numeric",
-        ensure_all_finite=False,
-    )  # fmt: skip
+    if isinstance(X, Elsewhere):
+        check_columns(selector, X)
+    else:
+        X = validate_data(
+            selector, X, reset=False, accept_sparse=("csc", "csr"), dtype="numeric",
+            ensure_all_finite=False,
+        )  # fmt: skip
     if X.shape[0] != selector._n_rows:
         raise ValueError(
             f"X has {X.shape[0]:,} rows, but the selector was fitted on {selector._n_rows:,}; an "

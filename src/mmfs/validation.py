@@ -2,19 +2,23 @@
 
 from collections.abc import Callable
 from numbers import Integral, Real
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import validate_data
 
-from mmfs.columns import Columns
+from mmfs.columns import Columns, Elsewhere, open_store
 from mmfs.relevance import RELEVANCES
 
 Array = np.ndarray
 
 # Features up to which given similarities are checked to be positive semi-definite.
 PSD_LIMIT = 3_000
+
+# Columns up to which the names of data elsewhere are read with them.
+NAMED_COLUMNS = 100_000
 
 
 class TooFewColumns(ValueError):
@@ -90,15 +94,21 @@ def check_parameters(selector: Any) -> None:
 
 
 def read_input(selector: Any, X: Any, y: Any, needs_y: bool) -> tuple[Any, Any]:
-    """X as an array or a CSC or CSR matrix, y as an array; finiteness of X is checked later."""
+    """X as an array, a CSC or CSR matrix or data elsewhere, y as an array.
+
+    Finiteness of X is checked later.
+    """
+    if isinstance(X, str | Path):
+        X = open_store(X)
+    if isinstance(X, Elsewhere):
+        return X, _read_elsewhere(selector, X, y, needs_y)
     if hasattr(X, "collect") and not hasattr(X, "shape"):
         raise ValueError(f"X is a {type(X).__name__}, not data; pass X.collect().")
     options = {"accept_sparse": ("csc", "csr"), "dtype": "numeric", "ensure_all_finite": False}
     try:
         if not needs_y:
             return validate_data(selector, X, **options), None
-        if (row := _missing_label(y)) is not None:
-            raise ValueError(f"y has no label in row {row}; drop that row of X and y, or fill it.")
+        _refuse_missing_label(y)
         Z, y = validate_data(selector, X, y, ensure_min_samples=2, multi_output=True, **options)
         return Z.astype(np.float64) if Z.dtype.kind not in "biuf" else Z, y
     except (ValueError, TypeError):
@@ -106,6 +116,44 @@ def read_input(selector: Any, X: Any, y: Any, needs_y: bool) -> tuple[Any, Any]:
         if column is None:
             raise
     raise ValueError(f"X has {column}; encode it as numbers, or leave it out.")
+
+
+def _read_elsewhere(selector: Any, X: Elsewhere, y: Any, needs_y: bool) -> Array:
+    """y for data that scikit-learn cannot look at; the selector is told of their columns."""
+    if not needs_y:
+        raise ValueError(f"kernel='precomputed' needs similarities in memory, not {X}.")
+    y = getattr(X, "y", None) if y is None else y
+    if y is None:
+        raise ValueError(f"y is missing, and {X} has none of its own; pass the target.")
+    _refuse_missing_label(y)
+    y = validate_data(selector, y=y, multi_output=True)
+    if len(y) != X.shape[0]:
+        raise ValueError(f"y has {len(y):,} rows, but X, {X}, has {X.shape[0]:,}.")
+    if X.shape[0] < 2:
+        raise ValueError("X has one row; there is nothing to compare.")
+    selector.n_features_in_ = X.shape[1]
+    vars(selector).pop("feature_names_in_", None)
+    if X.feature_names is not None and X.shape[1] <= NAMED_COLUMNS:
+        selector.feature_names_in_ = np.asarray(X.feature_names, dtype=object)
+    return y
+
+
+def check_columns(selector: Any, X: Elsewhere) -> None:
+    """X must have as many columns as those that the selector was fitted on."""
+    if X.shape[1] != selector.n_features_in_:
+        raise ValueError(
+            f"X has {X.shape[1]:,} columns, but {type(selector).__name__} was fitted on "
+            f"{selector.n_features_in_:,}."
+        )
+
+
+def refuse_elsewhere(X: Any, name: str) -> None:
+    """For what needs all of X in memory."""
+    if isinstance(X, Elsewhere | str | Path):
+        raise ValueError(
+            f"{name} needs X in memory, but X is {X}; select columns with MMFS first, and pass "
+            "X[:, columns]."
+        )
 
 
 def check_finite(columns: Columns, names: Array | None, numbers: Array | None = None) -> None:
@@ -179,6 +227,11 @@ def check_similarities(Q: Any) -> Array:
                 f"{lowest:.3g}); add {-lowest:.3g} to its diagonal."
             )
     return Q
+
+
+def _refuse_missing_label(y: Any) -> None:
+    if (row := _missing_label(y)) is not None:
+        raise ValueError(f"y has no label in row {row}; drop that row of X and y, or fill it.")
 
 
 def _missing_label(y: Any) -> int | None:

@@ -251,27 +251,3 @@ def parse(text, first_column, labels, queries, row_ends, columns, values, odd):
         n_entries += 1
         lowest, highest, previous = min(lowest, number), max(highest, number), number
     return n_rows, n_entries, n_odd, lowest, highest, wrong, start if wrong else i
-
-
-@njit(cache=True, nogil=True)
-def place(first_row, row_ends, columns, shift, values, next_entry, ends, rows, data):
-    """Put entries of consecutive rows where they belong among compressed columns.
-
-    Returns False if one has more entries than there is room for.
-    """
-    k = 0
-    for i in range(len(row_ends)):
-        while k < row_ends[i]:
-            j = columns[k] - shift
-            if not 0 <= j < len(ends) or next_entry[j] >= ends[j]:
-                return False
-            rows[next_entry[j]], data[next_entry[j]] = first_row + i, values[k]
-            next_entry[j] += 1
-            k += 1
-    return True
-
-
-@njit(cache=True, nogil=True)
-def count_columns(columns, counts):
-    for k in range(len(columns)):
-        counts[columns[k]] += 1

@@ -17,7 +17,15 @@ from sklearn.utils import check_random_state
 from mmfs.base import Selector
 from mmfs.choosing.base import OPTIONS, check_resampled, given_selector, settle_task
 from mmfs.selector import MMFS
-from mmfs.validation import Rule, check_parameters, is_int, is_name, is_real, refuse_constant
+from mmfs.validation import (
+    Rule,
+    check_parameters,
+    is_int,
+    is_name,
+    is_real,
+    refuse_constant,
+    refuse_elsewhere,
+)
 from mmfs.warn import warn_caller
 
 Array = np.ndarray
@@ -118,6 +126,7 @@ class KnockoffSelector(Selector):
                 "KnockoffSelector finds the number of features itself; leave n_features_to_select "
                 "of its selector None."
             )
+        refuse_elsewhere(X, "KnockoffSelector")
         data = self._read(X, y, selector.task)
         if sp.issparse(data.X):
             raise ValueError(

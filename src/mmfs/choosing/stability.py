@@ -263,4 +263,5 @@ def _select_in_halves(selector: Any, X: Any, y: Array, strata: Array, seed: int)
     # Neighbours in an order that is random within every stratum go to different halves.
     order = np.lexsort((rng.random(len(y)), strata))
     side = np.arange(len(y)) % 2 == rng.integers(2)
-    return [select_from_part(selector, X[rows], y[rows]) for rows in (order[side], order[~side])]
+    halves = (np.sort(order[side]), np.sort(order[~side]))
+    return [select_from_part(selector, X[rows], y[rows]) for rows in halves]

@@ -8,32 +8,50 @@ import numpy as np
 import scipy.sparse as sp
 import typer
 
+from mmfs import Store
 from mmfs.cli.console import Reporter, note, note_lost, out, table_of
 from mmfs.cli.options import OUTPUT, Force, Source, option
-from mmfs.io import Outputs, Table, format_of, stage_table
+from mmfs.io import STORE, Outputs, Table, convert_to_store, format_of, stage_table
 
 To = Annotated[
     str | None,
     option("--to", help="Format to write, if the name does not tell it.", panel=OUTPUT),
 ]
 
+Memory = Annotated[
+    int,
+    option("--memory", help="Megabytes to make a column store with (default 512).", panel=OUTPUT,
+           min=1),
+]  # fmt: skip
+
 
 def convert(
     progress: Reporter,
     *,
     source: Source,
-    output: Annotated[Path, typer.Argument(help="File to write.", show_default=False)],
+    output: Annotated[Path, typer.Argument(help="File or folder to write.", show_default=False)],
     to: To = None,
+    memory: Memory = 512,
     force: Force = False,
 ) -> None:
-    """Write data in another format.
+    """Write data in another format, or as a column store.
+
+    A name without an extension, or ending in .store, is that of a column store: a folder for data
+    larger than memory, from which any command reads.
 
     Examples:
 
       mmfs convert genes.csv genes.parquet
 
       mmfs convert counts.mtx.gz counts.npz --transpose --names features.txt --target cells.txt
+
+      mmfs convert huge.svm.gz huge --memory 2000
     """
+    if to == "store" or (to is None and output.suffix in STORE.extensions):
+        store = convert_to_store(source.asked(progress), output, force=force, memory=memory << 20)
+        progress.close()
+        _wrote(output, store.shape)
+        return
     with Outputs(force) as outputs:
         format_of(output, to)
         outputs.check(output)
@@ -41,8 +59,11 @@ def convert(
         lost = stage_table(data, output, outputs, to)
     progress.close()
     note_lost(output, lost)
-    n_rows, n_columns = data.X.shape
-    note(f"wrote {output}: {n_rows:,} instances, {n_columns:,} features")
+    _wrote(output, data.X.shape)
+
+
+def _wrote(output: Path, shape: tuple[int, int]) -> None:
+    note(f"wrote {output}: {shape[0]:,} instances, {shape[1]:,} features")
 
 
 def info(progress: Reporter, *, source: Source) -> None:
@@ -52,7 +73,7 @@ def info(progress: Reporter, *, source: Source) -> None:
 
       mmfs info genes.csv --target diagnosis
     """
-    data = replace(source, numbers_only=True).read(progress)
+    data = replace(source, numbers_only=True, stream=False).read(progress)
     progress.close()
     out.print(table_of(("", "value"), _facts(source.data, data)))
 
@@ -60,26 +81,27 @@ def info(progress: Reporter, *, source: Source) -> None:
 def _facts(path: Path, data: Table) -> list[tuple[str, str]]:
     X = data.X
     n_rows, n_columns = X.shape
-    values = X.data if sp.issparse(X) else X
+    by_columns = sp.issparse(X) or isinstance(X, Store)
+    values = X.data if by_columns else X
     n_missing = _count(values, np.isnan) if values.dtype.kind == "f" else 0
     facts = [
         ("file", str(path)),
         ("instances", f"{n_rows:,}"),
         ("features", f"{n_columns:,}"),
-        ("stored as", f"{X.format.upper() if sp.issparse(X) else 'dense'}, {X.dtype}"),
-        ("in memory", f"{_bytes(X) / 1e6:,.1f} MB"),
+        ("stored as", f"{_layout(X)}, {X.dtype}"),
+        ("on disk" if isinstance(X, Store) else "in memory", f"{_bytes(X) / 1e6:,.1f} MB"),
     ]
-    if sp.issparse(X):
+    if by_columns:
         facts.append(("stored values", f"{X.nnz:,} ({X.nnz / n_rows:,.1f} per instance)"))
     facts.append(("missing values", f"{n_missing:,}"))
     if data.feature_names is not None:
-        names = ", ".join(data.feature_names[:3].tolist())
+        names = ", ".join(map(str, data.feature_names[:3]))
         facts.append(("names", names + (", ..." if n_columns > 3 else "")))
     else:
         last = n_columns - 1 + data.numbered_from
         facts.append(("names", f"none; columns are numbered {data.numbered_from} to {last:,}"))
     if data.row_names is not None:
-        rows = ", ".join(data.row_names[:3].tolist())
+        rows = ", ".join(map(str, data.row_names[:3]))
         facts.append(("names of rows", rows + (", ..." if n_rows > 3 else "")))
     if data.left_out:
         facts.append(("other columns", ", ".join(data.left_out[:20])))
@@ -88,6 +110,13 @@ def _facts(path: Path, data: Table) -> list[tuple[str, str]]:
     else:
         facts.append((f"target {data.target_name or ''}".strip(), _target(data.y)))
     return facts
+
+
+def _layout(X: Any) -> str:
+    if isinstance(X, Store):
+        X.check()
+        return "column store, all checksums right"
+    return X.format.upper() if sp.issparse(X) else "dense"
 
 
 def _target(y: np.ndarray) -> str:

@@ -11,7 +11,16 @@ import typer
 
 from mmfs import MMFS
 from mmfs.cli.console import Reporter, one_sentence
-from mmfs.io import FileProblem, Outputs, Table, checksum, file_and_part, format_of, read_table
+from mmfs.io import (
+    Asked,
+    FileProblem,
+    Outputs,
+    Table,
+    checksum,
+    file_and_part,
+    format_of,
+    read_table,
+)
 from mmfs.report import record_of
 
 DATA, METHOD, OUTPUT = "Data", "Selection", "Output"
@@ -26,7 +35,10 @@ def option(*names: str, help: str, panel: str, **more: Any) -> Any:
 class Source:
     """Where data come from."""
 
-    data: Annotated[Path, typer.Argument(help="File with the data.", show_default=False)]
+    data: Annotated[
+        Path,
+        typer.Argument(help="File with the data, or folder of a column store.", show_default=False),
+    ]
     target: Annotated[
         str | None,
         option("--target", "-t", help="Column with the target, or a file with it (FILE or "
@@ -65,6 +77,12 @@ class Source:
                "if the name of the file does not tell.", panel=DATA),
     ] = None  # fmt: skip
 
+    stream: Annotated[
+        bool,
+        option("--stream", help="Leave the data in the file, and read it some rows at a time "
+               "whenever it is needed: slow, but for any size.", panel=DATA),
+    ] = False  # fmt: skip
+
     @property
     def files(self) -> list[Path]:
         """All files that are read, the data first."""
@@ -77,18 +95,23 @@ class Source:
         return {str(path): checksum(path) for path in self.files}
 
     def read(self, report: Reporter) -> Table:
-        return read_table(
-            self.data,
-            target=self.target,
-            groups=self.groups,
-            names=self.names,
-            include=self.include or (),
-            exclude=self.exclude or (),
-            numbers_only=self.numbers_only,
-            transpose=self.transpose,
-            format=self.format,
-            progress=report,
-        )
+        return read_table(self.data, **self._how(report), stream=self.stream)
+
+    def asked(self, report: Reporter) -> Asked:
+        return Asked(self.data, **self._how(report))
+
+    def _how(self, report: Reporter) -> dict[str, Any]:
+        return {
+            "target": self.target,
+            "groups": self.groups,
+            "names": self.names,
+            "include": self.include or (),
+            "exclude": self.exclude or (),
+            "numbers_only": self.numbers_only,
+            "transpose": self.transpose,
+            "format": self.format,
+            "progress": report,
+        }
 
     def read_labelled(self, report: Reporter) -> Table:
         table = self.read(report)

@@ -109,6 +109,48 @@ class Columns(ABC):
         return threads(delayed(work)(*task) for task in tasks)
 
 
+class Elsewhere(ABC):
+    """Data that are not in memory, but on disk or on other machines, as selectors take them."""
+
+    shape: tuple[int, int]
+    feature_names: Any = None  # a sequence of text, or None
+
+    @abstractmethod
+    def columns(self, *, center: bool, n_jobs: int | None) -> Columns:
+        """The columns, where they are."""
+
+    @abstractmethod
+    def load(self, J: Array) -> Any:
+        """The columns J, brought into memory: compressed columns or an array."""
+
+    @property
+    def begins(self) -> Array:
+        """Stored numbers before each column, and in all, at most."""
+        return np.arange(self.shape[1] + 1) * self.shape[0]
+
+    def without_empty(self) -> tuple["Elsewhere", Array | None]:
+        """As `mmfs.columns.empty.without_empty`."""
+        return self, None
+
+    @abstractmethod
+    def of_rows(self, rows: Array) -> "Elsewhere":
+        """Some of the rows, by rising numbers, where they are."""
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getitem__(self, where: Any) -> Any:
+        """Rows stay where they are: X[rows]. Columns are brought into memory: X[:, columns]."""
+        rows, columns = where if isinstance(where, tuple) else (where, None)
+        data = self
+        if not (isinstance(rows, slice) and rows == slice(None)):
+            numbers = np.arange(self.shape[0])[rows]
+            if numbers.ndim != 1 or (np.diff(numbers) <= 0).any():
+                raise ValueError(f"{self} gives rows in rising order alone; sort their numbers.")
+            data = self.of_rows(numbers)
+        return data if columns is None else data.load(np.arange(self.shape[1])[columns])
+
+
 def label_counts(labels: Array, n_labels: int) -> Array:
     """counts[c, label]: rows with that label in labelling c; -1 is no label."""
     return np.array([np.bincount(column + 1, minlength=n_labels + 1)[1:] for column in labels.T])

@@ -144,10 +144,11 @@ class DenseBlock:
         return self.dense()
 
     def join(self, other: Self) -> "DenseBlock":
-        parts = zip(
-            (self.J, self.mean, self.inverse), (other.J, other.mean, other.inverse), strict=True
-        )
-        return DenseBlock(self.X, *(np.concatenate(pair) for pair in parts))
+        X, J = self.X, np.concatenate([self.J, other.J])
+        if other.X is not X:  # copies, of other columns each
+            X, J = np.hstack([X[:, self.J], other.X[:, other.J]]), np.arange(len(J))
+        mean = np.concatenate([self.mean, other.mean])
+        return DenseBlock(X, J, mean, np.concatenate([self.inverse, other.inverse]))
 
     def only(self, mask: Array) -> "DenseBlock":
         return DenseBlock(self.X, self.J[mask], self.mean[mask], self.inverse[mask])

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from mmfs.columns.base import Elsewhere
+
 Array = np.ndarray
 
 # Columns that may be empty without it being worth the trouble.
@@ -17,6 +19,8 @@ SHARE, FEW = 0.5, 10_000
 
 def without_empty(X: Any) -> tuple[Any, Array | None]:
     """X without its empty columns, and which columns are left; X itself and None if most are."""
+    if isinstance(X, Elsewhere):
+        return X.without_empty()
     n_rows, n_columns = X.shape
     if not sp.issparse(X) or n_columns <= FEW:
         return X, None
@@ -31,8 +35,17 @@ def without_empty(X: Any) -> tuple[Any, Array | None]:
         place[left] = np.arange(len(left), dtype=np.int32)
         rows = sp.csr_array((X.data, place[X.indices], X.indptr), shape=(n_rows, len(left)))
         return rows.tocsc(), left
-    left = np.flatnonzero(X.indptr[1:] != X.indptr[:-1])
-    if not 0 < len(left) <= SHARE * n_columns:
+    with_entries, begins = filled(X.indptr)
+    if with_entries is None:
         return X, None
-    begins = np.append(X.indptr[left], X.indptr[-1])
-    return sp.csc_array((X.data, X.indices, begins), shape=(n_rows, len(left))), left
+    shape = (n_rows, len(with_entries))
+    return sp.csc_array((X.data, X.indices, begins), shape=shape), with_entries
+
+
+def filled(indptr: Array) -> tuple[Array | None, Array]:
+    """Which compressed columns have entries, and where they begin; None if most of them do."""
+    n_columns = len(indptr) - 1
+    left = np.flatnonzero(indptr[1:] != indptr[:-1])
+    if n_columns <= FEW or not 0 < len(left) <= SHARE * n_columns:
+        return None, indptr
+    return left, np.append(indptr[left], indptr[-1])

@@ -11,7 +11,7 @@ from sklearn.svm import LinearSVC
 from mmfs.base import Data
 from mmfs.comparators.base import UNASKED, Comparator, rounded
 from mmfs.discretize import nonzero
-from mmfs.validation import COUNT, LOSS_WEIGHT, POSITIVE, Rule, is_int, is_real
+from mmfs.validation import COUNT, LOSS_WEIGHT, POSITIVE, Rule, is_int, is_real, refuse_elsewhere
 from mmfs.warn import warn_caller
 
 Array = np.ndarray
@@ -93,6 +93,7 @@ class SVMRFE(Comparator):
         self.verbose = verbose
 
     def _fit(self, X: Any, y: Any) -> None:
+        refuse_elsewhere(X, "SVMRFE")
         data, k = self._prepare(X, y, unasked=UNASKED, task="classes")
         assert k is not None
         n_rows, n_columns = data.X.shape

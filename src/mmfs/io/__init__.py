@@ -1,22 +1,28 @@
 """Files: reading them into tables, and writing tables to them."""
 
-from mmfs.io.formats import FORMATS, file_and_part, format_of, read_table, stage_table, write_table
+from mmfs.io.formats import FORMATS, STORE, format_of, stage_table, write_table
 from mmfs.io.outputs import Outputs
+from mmfs.io.reading import Asked, file_and_part, read_table
+from mmfs.io.store import convert_to_store, write_store
 from mmfs.io.streams import FileProblem, Progress, checksum
 from mmfs.io.svmlight import read_svmlight
 from mmfs.io.table import Table
 
 __all__ = [
     "FORMATS",
+    "STORE",
+    "Asked",
     "FileProblem",
     "Outputs",
     "Progress",
     "Table",
     "checksum",
+    "convert_to_store",
     "file_and_part",
     "format_of",
     "read_svmlight",
     "read_table",
     "stage_table",
+    "write_store",
     "write_table",
 ]

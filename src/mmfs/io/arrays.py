@@ -14,7 +14,7 @@ from mmfs.io.table import Table, Wanted, position
 Array = np.ndarray
 
 
-def _array_problems(path: Path) -> Any:
+def array_problems(path: Path) -> Any:
     return file_problems(path, "NumPy file", (ValueError, KeyError, zipfile.BadZipFile))
 
 
@@ -24,7 +24,7 @@ def read_npy(path: Path, wanted: Wanted, progress: Progress | None) -> Table:
 
 
 def read_array(path: Path) -> Array:
-    with _array_problems(path):
+    with array_problems(path):
         found = np.load(path, mmap_mode="r", allow_pickle=False)
         if not isinstance(found, np.ndarray):
             raise FileProblem(f"{path} is an archive of several arrays; call it .npz.")
@@ -33,7 +33,7 @@ def read_array(path: Path) -> Array:
 
 def read_npz(path: Path, wanted: Wanted, progress: Progress | None) -> Table:
     """X, or a sparse matrix as SciPy saves it, with y, feature_names and row_names if there."""
-    with open_stream(path, progress) as stream, _array_problems(path):
+    with open_stream(path, progress) as stream, array_problems(path):
         parts = np.load(stream.file, allow_pickle=False)
         if isinstance(parts, np.ndarray):
             raise FileProblem(f"{path} is a single array; call it .npy.")
@@ -47,8 +47,10 @@ def read_npz(path: Path, wanted: Wanted, progress: Progress | None) -> Table:
         return with_parts(X, parts.files, parts.__getitem__, wanted, path)
 
 
-def with_parts(X: Any, names: Any, get: Any, wanted: Wanted, path: Path) -> Table:
-    """A table from what a file holds under several names."""
+def with_parts(
+    X: Any, names: Any, get: Any, wanted: Wanted, path: Path, shape: Any = None
+) -> Table:
+    """A table from what a file holds under several names; of X perhaps its shape alone."""
     target = wanted.target or ("y" if "y" in names else None)
 
     def labels(name: str | None) -> Array | None:
@@ -69,12 +71,13 @@ def with_parts(X: Any, names: Any, get: Any, wanted: Wanted, path: Path) -> Tabl
         return Table(X, y, None, rows, target, groups)
     if wanted.target is None and "target_name" in names:
         target = as_text(get("target_name"))[0]
-    X, names_of = matrix(X, path), text("feature_names")
+    X, names_of = X if shape else matrix(X, path), text("feature_names")
     checked = ((names_of, 1, "feature_names"), (rows, 0, "row_names"), (y, 0, target))
     for found, axis, what in checked:
-        if found is not None and len(found) != X.shape[axis]:
+        n = (shape or X.shape)[axis]
+        if found is not None and len(found) != n:
             kind = ("rows", "columns")[axis]
-            raise FileProblem(f"{path} has {len(found):,} {what} for {X.shape[axis]:,} {kind}.")
+            raise FileProblem(f"{path} has {len(found):,} {what} for {n:,} {kind}.")
     return Table(X, y, names_of, rows, target, groups)
 
 
@@ -121,21 +124,19 @@ def write_npy(table: Table, path: Path, compression: str) -> None:
 
 
 def write_npz(table: Table, path: Path, compression: str) -> None:
-    parts: dict[str, Any] = {
-        "y": plain(table.y),
-        "feature_names": plain(table.feature_names),
-        "row_names": plain(table.row_names),
-        "target_name": None if table.target_name is None else np.array(table.target_name),
-    }
+    labels = {name: getattr(table, name) for name in ("y", "feature_names", "row_names")}
+    parts: dict[str, Any] = {name: plain(some) for name, some in labels.items() if some is not None}
+    if table.target_name is not None:
+        parts["target_name"] = np.array(table.target_name)
     if isinstance(table.X, np.ndarray):
         parts["X"] = table.X
     else:
         parts |= {name: getattr(table.X, name) for name in ("data", "indices", "indptr", "shape")}
         parts["format"] = np.array(table.X.format.encode("ascii"))
     with path.open("wb") as file:
-        np.savez(file, **{name: part for name, part in parts.items() if part is not None})
+        np.savez(file, **parts)
 
 
-def plain(y: Array | None) -> Array | None:
+def plain(y: Array) -> Array:
     """Labels without objects among them."""
-    return y if y is None or y.dtype.kind != "O" else np.array([str(label) for label in y])
+    return np.array([str(label) for label in y]) if y.dtype.kind == "O" else y

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Iterator
 from itertools import compress
+from operator import not_
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -79,6 +80,17 @@ def _read(
     wanted: Wanted,
     progress: Progress | None,
 ) -> Table:
+    roles = _roles(path, schema, wanted)
+    return from_columns(path, schema, n_rows, columns, roles, wanted, progress)
+
+
+def numeric_roles(path: Path, schema: Any, wanted: Wanted) -> "Roles":
+    """What columns are for, of those that are wanted."""
+    roles = _roles(path, schema, wanted)
+    return roles._replace(features=_numbers(schema, roles.features, wanted)[0])
+
+
+def _roles(path: Path, schema: Any, wanted: Wanted) -> "Roles":
     names = list(schema.names)
     if len(set(names)) < len(names):
         raise FileProblem(f"{path} has several columns of one name; rename them.")
@@ -86,8 +98,7 @@ def _read(
     if len(index) == 1 and index[0] != names[0]:  # pandas puts it last
         names = [index[0], *(name for name in names if name != index[0])]
     first_type = "string" if index else str(schema.field(names[0]).type) if names else ""
-    roles = roles_of(path, names, wanted, first_type)
-    return from_columns(path, schema, n_rows, columns, roles, wanted, progress)
+    return roles_of(path, names, wanted, first_type)
 
 
 def _pandas_index(schema: Any) -> list[str]:
@@ -126,8 +137,7 @@ def from_columns(
 ) -> Table:
     """A table from Arrow columns, of which `columns` gets some."""
     features, rows = roles
-    left_out = [name for name in features if wanted.numbers_only and not _numeric(schema, name)]
-    features = [name for name in features if name not in left_out] if left_out else features
+    features, left_out = _numbers(schema, features, wanted)
     kind = common_type(schema.field(name).type for name in features)
     X = np.empty((n_rows, len(features)), dtype=kind, order="F")
     for start in range(0, len(features), BATCH):
@@ -152,8 +162,12 @@ def from_columns(
 NUMERIC = ("int", "uint", "float", "double", "half", "null", "bool", "decimal")
 
 
-def _numeric(schema: Any, name: str) -> bool:
-    return str(schema.field(name).type).startswith(NUMERIC)
+def _numbers(schema: Any, features: list[str], wanted: Wanted) -> tuple[list[str], list[str]]:
+    """The features, and those that are left out if only numbers are wanted."""
+    if not wanted.numbers_only:
+        return features, []
+    numeric = [str(schema.field(name).type).startswith(NUMERIC) for name in features]
+    return list(compress(features, numeric)), list(compress(features, map(not_, numeric)))
 
 
 def common_type(types: Iterator[Any]) -> Any:

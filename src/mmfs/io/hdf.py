@@ -85,8 +85,8 @@ def write_hdf(table: Table, path: Path, compression: str) -> None:
         if table.target_name is not None:
             file["target_name"] = table.target_name
         for name, part in parts.items():
-            part = plain(part)
             if part is not None:
+                part = plain(part)
                 text = h5py.string_dtype() if part.dtype.kind == "U" else part.dtype
                 file.create_dataset(name, data=part.astype(text), dtype=text)
 

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from mmfs.columns.store import HEADER
 from mmfs.needed import needed
 
 # Told what goes on, how much of it is done, and how much there is.
@@ -100,6 +101,8 @@ def file_problems(
 
 
 def checksum(path: Path, algorithm: str = "sha256") -> str:
+    """Of a file; of a column store that of its header, which has those of its files."""
+    path = path / HEADER if path.is_dir() else path
     with path.open("rb") as file:
         return hashlib.file_digest(file, algorithm).hexdigest()
 

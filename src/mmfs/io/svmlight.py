@@ -8,6 +8,7 @@ that takes no more memory than the result.
 from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,7 +16,9 @@ import numpy as np
 import scipy.sparse as sp
 from joblib import effective_n_jobs
 
+from mmfs._compiled import placing
 from mmfs._compiled import svmlight as text_of
+from mmfs.io.growing import Counts, Growing
 from mmfs.io.outputs import open_output
 from mmfs.io.streams import FileProblem, Progress, Stream, open_stream
 from mmfs.io.table import Table
@@ -24,9 +27,6 @@ from mmfs.validation import is_int
 Array = np.ndarray
 
 CHUNK = 1 << 21
-
-# Room is set aside for so many times what is there, at most: files lie about their size.
-MOST_AHEAD = 4_000
 
 
 WRONG = {
@@ -133,19 +133,17 @@ def read_svmlight(
         raise ValueError(f"dtype must be float32 or float64, got {dtype}.")
     if n_rows is not None and not (is_int(n_rows) and n_rows >= 1):
         raise ValueError(f"n_rows must be a whole number of at least 1, got {n_rows!r}.")
-    n_jobs = effective_n_jobs(-1 if n_jobs is None else n_jobs)
     first_column = 1 if zero_based is False else 0
 
     def rows(name: str) -> Iterator[tuple[Rows, float]]:
         told = progress and (lambda _, done, size: progress(name, done, size))
         left = float("inf") if n_rows is None else n_rows
-        with open_stream(path, told) as stream:
-            for some, share in _parsed(stream, path, first_column, n_jobs):
-                left -= len(some.labels)
-                if left <= 0:
-                    yield some.first(len(some.labels) + int(left)), 1.0
-                    return
-                yield some, share
+        for some, share in parsed_rows(path, first_column, n_jobs, told):
+            left -= len(some.labels)
+            if left <= 0:
+                yield some.first(len(some.labels) + int(left)), 1.0
+                return
+            yield some, share
 
     labels, queries, lengths = Growing(np.float64), Growing(np.int64), Growing(np.int64)
     columns, values, counts = Growing(np.int32), Growing(dtype), Counts()
@@ -194,7 +192,7 @@ def _placed(
     indices, data = np.empty(indptr[-1], dtype=indptr.dtype), np.empty(indptr[-1], dtype=dtype)
     next_entry, first_row = indptr[:-1].copy(), 0
     for some, _ in rows:
-        fits = text_of.place(
+        fits = placing.place(
             first_row, some.row_ends, some.columns, shift, some.values, next_entry, indptr[1:],
             indices, data,
         )  # fmt: skip
@@ -212,12 +210,25 @@ def _ends(lengths: Array) -> Array:
     return ends.astype(np.int32) if ends[-1] < 2**31 else ends
 
 
-def _parsed(
-    stream: Stream, path: Path, first_column: int, n_jobs: int
+def parsed_rows(
+    path: Path,
+    first_column: int = 0,
+    n_jobs: int | None = None,
+    progress: Progress | None = None,
+    skip: int = 0,
 ) -> Iterator[tuple[Rows, float]]:
-    """Rows of the file in order, and which share of the file has been read."""
+    """Rows of a file in order, and which share of it has been read; the first parts not at all."""
+    n_jobs = effective_n_jobs(-1 if n_jobs is None else n_jobs)
+    with open_stream(path, progress) as stream:
+        yield from _parsed(stream, path, first_column, n_jobs, skip)
+
+
+def _parsed(
+    stream: Stream, path: Path, first_column: int, n_jobs: int, skip: int
+) -> Iterator[tuple[Rows, float]]:
     pending: deque[tuple[Future, float]] = deque()
-    n_lines = 0
+    texts = _whole_lines(stream)
+    n_lines = sum(text.count(b"\n") for text in islice(texts, skip))
 
     def oldest() -> tuple[Rows, float]:
         nonlocal n_lines
@@ -231,7 +242,7 @@ def _parsed(
 
     with ThreadPoolExecutor(n_jobs) as pool:
         try:
-            for text in _whole_lines(stream):
+            for text in texts:
                 pending.append((pool.submit(_parse, text, first_column), stream.share))
                 if len(pending) > n_jobs + 1:
                     yield oldest()
@@ -301,53 +312,6 @@ def _number(text: bytes) -> float:
     if b"_" in text:  # which Python's literals may have, and data should not
         raise ValueError
     return float(text)
-
-
-class Growing:
-    """An array that is added to, of about the right size from the start.
-
-    Memory set aside but not written to costs nothing; to grow later, the system remaps pages.
-    """
-
-    def __init__(self, dtype: Any) -> None:
-        self._array, self._n = np.empty(0, dtype=dtype), 0
-
-    def __len__(self) -> int:
-        return self._n
-
-    @property
-    def array(self) -> Array:
-        return self._array[: self._n]
-
-    def append(self, values: Array, share: float) -> None:
-        """Add values; with them, this share of all values is here."""
-        n = self._n + len(values)
-        if n > len(self._array):
-            capacity = max(n, min(int(1.05 * n / max(share, 1e-9)), MOST_AHEAD * n))
-            if self._n:
-                self._array.resize(capacity, refcheck=False)
-            else:
-                self._array = np.empty(capacity, dtype=self._array.dtype)
-        with np.errstate(over="ignore"):  # in single precision, what is too large is infinite
-            self._array[self._n : n] = values
-        self._n = n
-
-
-class Counts:
-    """How often each column number has occurred."""
-
-    def __init__(self) -> None:
-        self._counts = np.zeros(0, dtype=np.int64)
-
-    @property
-    def array(self) -> Array:
-        return self._counts
-
-    def add(self, columns: Array, highest: int) -> None:
-        if highest >= len(self._counts):
-            more = max(highest + 1, len(self._counts) * 5 // 4) - len(self._counts)
-            self._counts = np.concatenate([self._counts, np.zeros(more, dtype=np.int64)])
-        text_of.count_columns(columns, self._counts)
 
 
 def write_svmlight(table: Table, path: Path, compression: str) -> None:

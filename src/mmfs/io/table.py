@@ -22,7 +22,7 @@ class Table:
 
     Attributes
     ----------
-    X : ndarray, csr_array or csc_array
+    X : ndarray, csr_array, csc_array, Store or Rows
         The features.
     y : ndarray or None
         The target.
@@ -52,7 +52,7 @@ class Table:
         # As objects: an array of text is as wide as its longest name.
         for which in ("feature_names", "row_names"):
             names = getattr(self, which)
-            if names is not None and np.asarray(names).dtype != object:
+            if names is not None and getattr(names, "dtype", None) != np.dtype(object):
                 object.__setattr__(self, which, np.array(list(map(str, names)), dtype=object))
 
     @property

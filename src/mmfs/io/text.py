@@ -3,17 +3,21 @@
 import csv
 import itertools
 import re
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from mmfs.io.arrow import (
+    NUMERIC,
     UNNAMED,
+    Roles,
     arrow_problems,
     as_arrow,
     from_columns,
     is_number,
+    numeric_roles,
     roles_of,
     with_some,
 )
@@ -25,6 +29,7 @@ from mmfs.needed import needed
 Array = np.ndarray
 
 BLOCK = 1 << 26  # bytes; a line must fit into one
+LINES = 1 << 24  # bytes of lines read at a time, likewise
 SEPARATORS = ",;\t"
 
 
@@ -136,16 +141,48 @@ def _parsed(
     arrow_csv, text = needed("pyarrow.csv", "data"), needed("pyarrow", "data").string()
     types = {name: text for name in read if as_text or name in UNNAMED}
     with open_stream(path, progress) as stream, arrow_problems(path, "CSV"):
-        return arrow_csv.read_csv(
-            stream.file,
-            arrow_csv.ReadOptions(
-                column_names=header.names, skip_rows=header.n_lines, block_size=BLOCK
-            ),
-            arrow_csv.ParseOptions(delimiter=header.separator, newlines_in_values=True),
-            arrow_csv.ConvertOptions(
-                include_columns=read, column_types=types, strings_can_be_null=True
-            ),
-        )
+        return arrow_csv.read_csv(stream.file, *_options(header, read, types, BLOCK))
+
+
+def in_batches(path: Path, wanted: Wanted) -> tuple[Roles, Callable[[Any], Iterator[Any]]]:
+    """What columns are for, and a function that opens the file to read some lines at a time."""
+    pyarrow, arrow_csv = needed("pyarrow", "data"), needed("pyarrow.csv", "data")
+    header = _header(path)
+
+    def opened(stream: Any, read: list[str], types: dict[str, Any]) -> Any:
+        types |= {name: pyarrow.string() for name in read if name in UNNAMED}
+        return arrow_csv.open_csv(stream.file, *_options(header, read, types, LINES))
+
+    with open_stream(path) as stream, arrow_problems(path, "CSV"):
+        schema = opened(stream, header.names, {}).schema
+    roles = numeric_roles(path, schema, wanted)
+    # What the first lines look like may not be what all are: numbers need not be whole, and labels
+    # are looked at when all are known.
+    types = {name: pyarrow.string() for name in (*wanted.labels, roles.rows) if name}
+    for name in roles.features:
+        if (kind := str(schema.field(name).type)).startswith(NUMERIC) and kind != "bool":
+            types[name] = pyarrow.float64()
+
+    def batches(progress: Progress | None) -> Iterator[Any]:
+        with open_stream(path, progress) as stream, arrow_problems(path, "CSV"):
+            yield from opened(stream, [name for name in header.names if name in {
+                *roles.features, *types
+            }], dict(types))  # fmt: skip
+
+    return roles, batches
+
+
+def _options(header: Header, read: list[str], types: dict[str, Any], block: int) -> tuple:
+    arrow_csv = needed("pyarrow.csv", "data")
+    return (
+        arrow_csv.ReadOptions(
+            column_names=header.names, skip_rows=header.n_lines, block_size=block
+        ),
+        arrow_csv.ParseOptions(delimiter=header.separator, newlines_in_values=True),
+        arrow_csv.ConvertOptions(
+            include_columns=read, column_types=types, strings_can_be_null=True
+        ),
+    )
 
 
 def _floats(column: Any, features: Array, name: str, path: Path) -> Array:

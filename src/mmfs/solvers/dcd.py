@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mmfs._compiled import descent as compiled
-from mmfs.columns import DenseColumns, SparseBlock, SparseColumns
+from mmfs.columns import DenseColumns, SparseBlock
 from mmfs.kernels import Correlation, Similarity, Taken
 from mmfs.problem import Problem
 from mmfs.solvers.aims import Aim, Solver
@@ -120,8 +120,9 @@ def _over_all_columns(Q: Similarity, n: int) -> Matrix:
         form = compiled.Dense(np.ascontiguousarray(columns.X.T, dtype=kind), *rest)
         size = form.columns.size
     else:
-        assert isinstance(columns, SparseColumns)
         indptr, indices, data = columns.columnwise.arrays
+        if indices is None:
+            raise ValueError(f"solver='dcd' cannot read {columns.X}; use solver='working_set'.")
         form = compiled.Csc(indptr, indices, data, *rest)
         size = len(form.data)
 

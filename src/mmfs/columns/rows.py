@@ -1,0 +1,203 @@
+"""Data of which some rows are seen at a time, in the same order every time.
+
+Means and scales of all rows follow from those of the parts; products with F and counts of states
+are sums over the parts. So any number of rows is read with the memory for one part, and what each
+part contributes can be found anywhere.
+"""
+
+from collections.abc import Callable, Iterator
+from functools import reduce
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from mmfs.columns.base import Array, Block, Columns, Elsewhere
+from mmfs.columns.dense import DenseBlock
+from mmfs.columns.memory import in_memory
+from mmfs.columns.sparse import SparseBlock
+
+
+class Moments(NamedTuple):
+    """Of some rows: per column the mean c and sums over the rows; sums of V."""
+
+    n_rows: int
+    mean: Array  # c; 0 where columns are not centred
+    squares: Array  # sum of (x - c)^2, NaN for a column with what is not finite
+    products: Array  # (x - c)'V
+    sums: Array  # 1'V
+
+    def joined(self, other: "Moments") -> "Moments":
+        """Of these rows and others."""
+        n_rows = self.n_rows + other.n_rows
+        apart = other.mean - self.mean
+        mean = self.mean + apart * (other.n_rows / n_rows)
+        squares = self.squares + other.squares
+        squares += apart**2 * (self.n_rows * other.n_rows / n_rows)
+        products = self.products + other.products
+        products += np.outer(self.mean - mean, self.sums)
+        products += np.outer(other.mean - mean, other.sums)
+        return Moments(n_rows, mean, squares, products, self.sums + other.sums)
+
+    def inverse(self) -> Array:
+        """1 / scale; 0 for a constant column, NaN for one not finite."""
+        noise = 1e-24 * (self.squares + self.n_rows * self.mean**2)
+        varies = self.squares > np.where(self.mean == 0, 0.0, noise)
+        scale = np.sqrt(np.where(varies, self.squares, 1.0))
+        return np.where(np.isfinite(self.squares), np.where(varies, 1.0 / scale, 0.0), np.nan)
+
+
+def moments_of(X: Any, V: Array, center: bool) -> Moments:
+    """Of rows X with their rows of V."""
+    columns = in_memory(X, center=center)
+    products = columns.moments(V - V.mean(axis=0) if center else V)
+    scale = np.zeros(X.shape[1])
+    np.divide(1.0, columns.inverse, out=scale, where=columns.inverse != 0)
+    return Moments(X.shape[0], columns.mean, scale**2, products * scale[:, None], V.sum(axis=0))
+
+
+def known_columns(X: Any, mean: Array, inverse: Array, center: bool) -> Columns:
+    """Rows X of data whose means and scales are known."""
+    columns = in_memory(X, center=center)
+    columns.mean, columns.inverse = mean, inverse
+    return columns
+
+
+def block_of(parts: list[Any], mean: Array, inverse: Array) -> Block:
+    """A block from all rows of some columns, part by part."""
+    if sp.issparse(parts[0]):
+        return SparseBlock(sp.csc_array(sp.vstack(parts, format="csc")), mean, inverse)
+    return DenseBlock(np.concatenate(parts), np.arange(len(mean)), mean, inverse)
+
+
+class Rows(Elsewhere):
+    """Data that are read from the start, some rows at a time, whenever they are needed.
+
+    Parameters
+    ----------
+    parts : callable
+        `parts()` is an iterator of arrays or sparse matrices with consecutive rows: the same every
+        time, with `shape[1]` columns each.
+    shape : (int, int)
+        Rows and columns of them all.
+    y, groups, feature_names, row_names : optional
+        What is known of rows and columns, kept for the user.
+    """
+
+    def __init__(
+        self,
+        parts: Callable[[], Iterator[Any]],
+        shape: tuple[int, int],
+        *,
+        y: Any = None,
+        groups: Any = None,
+        feature_names: Any = None,
+        row_names: Any = None,
+        target_name: str | None = None,
+        numbered_from: int = 0,
+    ) -> None:
+        self._parts, self.shape = parts, shape
+        self.y, self.groups, self.target_name = y, groups, target_name
+        self.feature_names, self.row_names = feature_names, row_names
+        self.numbered_from = numbered_from
+
+    def __repr__(self) -> str:
+        return "a stream of rows"
+
+    def __iter__(self) -> Iterator[tuple[slice, Any]]:
+        """Which rows, and their data."""
+        n = 0
+        for X in self._parts():
+            rows = slice(n, n + X.shape[0])
+            if X.shape[0] == 0:
+                continue
+            if X.shape[1] != self.shape[1]:
+                raise ValueError(
+                    f"rows {n:,} to {rows.stop - 1:,} have {X.shape[1]:,} columns instead of "
+                    f"{self.shape[1]:,}."
+                )
+            n = rows.stop
+            yield rows, tidy(X)
+        if n != self.shape[0]:
+            raise ValueError(
+                f"there were {n:,} rows this time instead of {self.shape[0]:,}; X must be the same "
+                "whenever it is read."
+            )
+
+    def columns(self, *, center: bool, n_jobs: int | None) -> "RowColumns":
+        return RowColumns(self, center=center, n_jobs=n_jobs)
+
+    def load(self, J: Array) -> Any:
+        parts = [X[:, J] for _, X in self]
+        return sp.csc_array(sp.vstack(parts)) if sp.issparse(parts[0]) else np.concatenate(parts)
+
+    def of_rows(self, rows: Array) -> "Rows":
+        def parts() -> Iterator[Any]:
+            for part, X in self:
+                here = rows[np.searchsorted(rows, part.start) : np.searchsorted(rows, part.stop)]
+                yield X[here - part.start]
+
+        return Rows(parts, (len(rows), self.shape[1]), feature_names=self.feature_names)
+
+    @property
+    def size(self) -> int:
+        """Never worth threads: those that read are at work already."""
+        return 0
+
+
+def tidy(X: Any) -> Any:
+    """Compressed rows or columns, in order; or an array."""
+    if not sp.issparse(X):
+        return np.asarray(X)
+    X = X if X.format in ("csc", "csr") else X.tocsr()
+    if not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    return X
+
+
+class RowColumns(Columns):
+    """Columns of data that come by rows: sums over the parts."""
+
+    X: Rows
+
+    @np.errstate(invalid="ignore", over="ignore")  # `inverse` marks them
+    def moments(self, V: Array) -> Array:
+        self.n_passes += 1
+        found: Moments | None = None
+        for rows, X in self.X:
+            here = moments_of(X, V[rows], self.center)
+            found = here if found is None else found.joined(here)
+        assert found is not None
+        self.mean, self.inverse = found.mean, found.inverse()
+        return found.products * self.inverse[:, None]
+
+    def project(self, V: Array) -> Array:
+        self.n_passes += 1
+        out = np.zeros((self.shape[1], V.shape[1]))
+        for rows, columns in self._known():
+            out += columns.project(V[rows])
+        return out
+
+    def take(self, J: Array) -> Block:
+        self.n_passes += 1
+        return block_of([X[:, J] for _, X in self.X], self.mean[J], self.inverse[J])
+
+    def states(self, cuts: Array, labels: Array, n_labels: int, start: int, stop: int) -> Array:
+        self.n_passes += 1
+        counts = (
+            columns.states(cuts, labels[rows], n_labels, start, stop)
+            for rows, columns in self._known()
+        )
+        return reduce(np.add, counts)
+
+    @property
+    def columnwise(self) -> Any:
+        raise ValueError(
+            f"this needs single columns again and again, for each of which {self.X} is read as a "
+            "whole; make a column store of it (mmfs convert)."
+        )
+
+    def _known(self) -> Iterator[tuple[slice, Columns]]:
+        for rows, X in self.X:
+            yield rows, known_columns(X, self.mean, self.inverse, self.center)

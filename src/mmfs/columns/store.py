@@ -1,0 +1,248 @@
+"""A column store: a folder of plain .npy files, mapped into memory and read where they lie.
+
+    indptr.npy      where the entries of each column begin (int64), and where the last end
+    indices.npy     their row numbers (int32), rising in each column
+    data.npy        their values (float32 or float64)
+    checksums.npy   CRC-32 of every PORTION entries: row numbers, then values
+    header.json     format, version, shape, and the size and checksum of every file
+
+and, where there are any, y.npy, groups.npy and the bytes and ends of feature_names and row_names.
+The entries are checked against their checksums while they are first read, all else when opened.
+"""
+
+import json
+import zlib
+from collections.abc import Iterable, Sequence
+from copy import copy
+from pathlib import Path
+from typing import Any, overload
+
+import numpy as np
+import scipy.sparse as sp
+
+from mmfs._compiled import passes
+from mmfs.columns.base import Array, Elsewhere
+from mmfs.columns.empty import filled
+from mmfs.columns.sparse import CscColumns, SparseBlock
+from mmfs.columns.subset import StoreRows
+
+FORMAT, VERSION = "mmfs column store", 1
+HEADER = "header.json"
+ENTRIES = ("indices", "data")
+
+# Entries with one checksum.
+PORTION = 1 << 20
+
+
+class StoreProblem(ValueError):
+    """A folder that is not a column store, or not whole."""
+
+
+class Texts(Sequence):
+    """Many texts in two arrays: their bytes, and where each ends."""
+
+    dtype = np.dtype(object)
+
+    def __init__(self, letters: Array, ends: Array) -> None:
+        self.letters, self.ends = letters, ends
+
+    @classmethod
+    def of(cls, texts: Iterable[str]) -> "Texts":
+        encoded = [text.encode("utf-8", "surrogatepass") for text in texts]
+        ends = np.cumsum([len(text) for text in encoded], dtype=np.int64)
+        return cls(np.frombuffer(b"".join(encoded), dtype=np.uint8), ends)
+
+    def __len__(self) -> int:
+        return len(self.ends)
+
+    @overload
+    def __getitem__(self, where: int) -> str: ...
+    @overload
+    def __getitem__(self, where: Any) -> Any: ...
+    def __getitem__(self, where: Any) -> Any:
+        if not isinstance(where, int | np.integer):
+            return np.array([self[int(j)] for j in np.arange(len(self))[where]], dtype=object)
+        j = range(len(self))[where]
+        start = int(self.ends[j - 1]) if j else 0
+        letters = self.letters[start : int(self.ends[j])]
+        return letters.tobytes().decode("utf-8", "surrogatepass")
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Array:
+        return np.array([self[j] for j in range(len(self))], dtype=object)
+
+
+class Store(Elsewhere):
+    """A column store, opened for reading by `open_store`.
+
+    Selectors take it as X. `store[:, J]` brings columns into memory as a SciPy array; `store.y`,
+    `store.groups`, `store.feature_names` and `store.row_names` are None if they were not stored.
+    """
+
+    def __init__(self, path: Path, header: dict[str, Any]) -> None:
+        self.path, self._header = path, header
+        n_rows, n_columns = header["shape"]
+        self.shape: tuple[int, int] = (n_rows, n_columns)
+        self.indptr = self._array("indptr")
+        self.indices, self.data = (self._array(name) for name in ENTRIES)
+        self.checksums = self._array("checksums")
+        self.y: Array | None = self._optional("y")
+        self.groups: Array | None = self._optional("groups")
+        self.feature_names = self._texts("feature_names")
+        self.row_names = self._texts("row_names")
+        self.target_name: str | None = header.get("target_name")
+        self.numbered_from = int(header.get("numbered_from", 0))
+
+    def __repr__(self) -> str:
+        return f"the column store {self.path}"
+
+    @property
+    def nnz(self) -> int:
+        return len(self.indices)
+
+    size = nnz  # stored numbers, as of sparse matrices
+
+    @property
+    def dtype(self) -> Any:
+        return self.data.dtype
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that a pass over the data reads."""
+        return int(self.indptr.nbytes + self.indices.nbytes + self.data.nbytes)
+
+    def columns(self, *, center: bool, n_jobs: int | None) -> "StoreColumns":
+        return StoreColumns(self, center=center, n_jobs=n_jobs)
+
+    @property
+    def begins(self) -> Array:
+        return self.indptr
+
+    def of_rows(self, rows: Array) -> StoreRows:
+        return StoreRows(self, rows)
+
+    def __reduce__(self) -> Any:
+        return open_store, (self.path,)
+
+    def load(self, J: Array) -> sp.csc_array:
+        starts, stops = self.indptr[J], self.indptr[J + 1]
+        ends = np.append(0, np.cumsum(stops - starts))
+        kind = np.int32 if ends[-1] < 2**31 else np.int64  # SciPy has one type for both
+        indices, data = np.empty(ends[-1], dtype=kind), np.empty(ends[-1], dtype=self.dtype)
+        for start, stop, a, b in zip(starts, stops, ends, ends[1:], strict=False):
+            indices[a:b], data[a:b] = self.indices[start:stop], self.data[start:stop]
+        out = sp.csc_array((data, indices, ends.astype(kind)), shape=(self.shape[0], len(J)))
+        out.has_sorted_indices = out.has_canonical_format = True
+        return out
+
+    def without_empty(self) -> tuple["Store", Array | None]:
+        left, begins = filled(self.indptr)
+        if left is None:
+            return self, None
+        fewer = copy(self)
+        fewer.indptr, fewer.shape = begins, (self.shape[0], len(left))
+        return fewer, left
+
+    def check(self, start: int = 0, stop: int | None = None) -> None:
+        """Compare the portions of entries that begin in a range with their checksums."""
+        stop = self.nnz if stop is None else stop
+        for portion in range(-(-start // PORTION), -(-stop // PORTION)):
+            if checksum_of(self.indices, self.data, portion) != self.checksums[portion]:
+                first = np.searchsorted(self.indptr, portion * PORTION, side="right") - 1
+                raise StoreProblem(
+                    f"{self.path} is damaged: entries from column {first:,} on are not what was "
+                    "written; convert the data again."
+                )
+
+    def _array(self, name: str) -> Array:
+        """A file, mapped into memory, after checks that cost no more than a look at it."""
+        file, known = self.path / f"{name}.npy", self._header["files"][name]
+        try:
+            size = file.stat().st_size
+        except FileNotFoundError:
+            raise StoreProblem(f"{file} is missing; convert the data again.") from None
+        if size != known["bytes"]:
+            raise StoreProblem(
+                f"{file} has {size:,} bytes instead of {known['bytes']:,}; convert the data again."
+            )
+        if name not in ENTRIES and zlib.crc32(file.read_bytes()) != known["checksum"]:
+            raise StoreProblem(f"{file} is damaged; convert the data again.")
+        return np.load(file, mmap_mode="r", allow_pickle=False).view(np.ndarray)
+
+    def _optional(self, name: str) -> Array | None:
+        return self._array(name) if name in self._header["files"] else None
+
+    def _texts(self, name: str) -> Texts | None:
+        if f"{name}_ends" not in self._header["files"]:
+            return None
+        return Texts(self._array(f"{name}_bytes"), self._array(f"{name}_ends"))
+
+
+def checksum_of(indices: Array, data: Array, portion: int) -> int:
+    part = slice(portion * PORTION, (portion + 1) * PORTION)
+    return zlib.crc32(np.ascontiguousarray(data[part]), zlib.crc32(indices[part]))
+
+
+def header_checksum(header: dict[str, Any]) -> int:
+    rest = {key: value for key, value in header.items() if key != "checksum"}
+    return zlib.crc32(json.dumps(rest, sort_keys=True).encode())
+
+
+def is_store(path: Path) -> bool:
+    return (path / HEADER).is_file()
+
+
+def open_store(path: Any) -> Store:
+    """Open a column store, a folder that `mmfs.write_store` or `mmfs convert` made.
+
+    Parameters
+    ----------
+    path : str or Path
+        The folder.
+
+    Returns
+    -------
+    Store
+        With `shape`, `y`, `groups`, `feature_names`; to be passed to `fit` as X. `store[:, J]`
+        loads columns as a SciPy array.
+    """
+    path = Path(path)
+    file = path / HEADER
+    try:
+        header = json.loads(file.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise StoreProblem(
+            f"{path} is not a column store: there is no {file}; mmfs convert makes one."
+        ) from None
+    except NotADirectoryError:
+        raise StoreProblem(
+            f"{path} is a file, not a column store; mmfs convert makes one of it."
+        ) from None
+    except (json.JSONDecodeError, UnicodeDecodeError):
+        header = None
+    if not isinstance(header, dict) or header.get("format") != FORMAT:
+        raise StoreProblem(f"{file} is not the header of a column store; convert the data again.")
+    if header.get("version") != VERSION:
+        raise StoreProblem(
+            f"{path} is a column store of version {header.get('version')!r}, but this mmfs reads "
+            f"version {VERSION}; convert the data again, or use the mmfs that wrote it."
+        )
+    if header.get("checksum") != header_checksum(header):
+        raise StoreProblem(f"{file} is damaged; convert the data again.")
+    return Store(path, header)
+
+
+class StoreColumns(CscColumns):
+    """Compressed columns on disk."""
+
+    X: Store
+
+    def _bind(self, X: Any) -> None:
+        self.X, self.arrays = X, (X.indptr, X.indices, X.data)
+
+    def _find_moments(self, indptr: Array, *rest: Any) -> bool:
+        start, stop = rest[4:6]
+        self.X.check(int(indptr[start]), int(indptr[stop]))
+        return passes.csc_moments(indptr, *rest)
+
+    def take(self, J: Array) -> SparseBlock:
+        return SparseBlock(self.X.load(J), self.mean[J], self.inverse[J])

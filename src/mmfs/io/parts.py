@@ -1,0 +1,258 @@
+"""Files read some rows at a time, for data that are larger than memory."""
+
+import zipfile
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from itertools import islice
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from mmfs.columns import Rows
+from mmfs.io import arrow, text
+from mmfs.io.arrays import array_problems, matrix, read_array, with_parts
+from mmfs.io.runs import LABELS, Part
+from mmfs.io.streams import FileProblem, Progress, open_stream
+from mmfs.io.svmlight import parsed_rows
+from mmfs.io.table import Table, Wanted
+from mmfs.needed import needed
+
+Array = np.ndarray
+
+# Numbers in a part, about.
+SIZE = 1 << 22
+
+
+class Parts(NamedTuple):
+    """A file that can be read by rows, from the first on, as often as one likes."""
+
+    read: Callable[[int], Iterator[Part]]  # without the first few parts
+    known: Table  # all but data and labels that come with the parts
+    numbered: bool = False  # columns by their numbers in the file, from 0 or 1 on
+
+
+def svmlight_parts(path: Path, wanted: Wanted, progress: Progress | None) -> Parts:
+    def read(skipped: int) -> Iterator[Part]:
+        for rows, share in parsed_rows(path, progress=progress, skip=skipped):
+            ends = np.append(0, rows.row_ends)
+            shape = (len(rows.labels), max(rows.highest + 1, 1))
+            X = sp.csr_array((rows.values, rows.columns, ends), shape=shape)
+            X.has_sorted_indices = X.has_canonical_format = True
+            yield Part(X, rows.labels, rows.queries, share=share)
+
+    return Parts(read, Table(None), numbered=True)
+
+
+def parquet_parts(path: Path, wanted: Wanted, progress: Progress | None) -> Parts:
+    parquet = needed("pyarrow.parquet", "data")
+
+    def opened() -> Any:
+        return parquet.ParquetFile(path, pre_buffer=False)
+
+    with arrow.arrow_problems(path, "Parquet"):
+        file = opened()
+        roles = arrow.numeric_roles(path, file.schema_arrow, wanted)
+        n_rows = file.metadata.num_rows
+
+    def batches() -> Iterator[Any]:
+        read = [name for name in (*roles.features, roles.rows, *wanted.labels) if name]
+        at_once = max(1, SIZE // max(len(read), 1))
+        return opened().iter_batches(at_once, columns=read, use_threads=True)
+
+    return _arrow_parts(path, batches, roles, wanted, progress, n_rows)
+
+
+def text_parts(path: Path, wanted: Wanted, progress: Progress | None) -> Parts:
+    roles, opened = text.in_batches(path, wanted)
+    return _arrow_parts(path, lambda: opened(progress), roles, wanted, None, 0)
+
+
+def _arrow_parts(
+    path: Path,
+    batches: Callable[[], Iterator[Any]],
+    roles: arrow.Roles,
+    wanted: Wanted,
+    progress: Progress | None,
+    n_rows: int,
+) -> Parts:
+    """From batches of Arrow columns."""
+
+    def read(skipped: int) -> Iterator[Part]:
+        done = 0
+        with arrow.arrow_problems(path, "table"):
+            for number, batch in enumerate(batches()):
+                done += batch.num_rows
+                if progress:
+                    progress("reading", done, n_rows)
+                if number >= skipped and batch.num_rows:
+                    share = done / n_rows if n_rows else 0.0
+                    yield _part(batch, roles, wanted, path)._replace(share=share)
+
+    names = np.array(roles.features, dtype=object)
+    return Parts(read, Table(None, feature_names=names, target_name=wanted.target))
+
+
+def _part(batch: Any, roles: arrow.Roles, wanted: Wanted, path: Path) -> Part:
+    columns = [arrow.numbers_of(batch.column(name), name, path) for name in roles.features]
+    X = np.column_stack(columns).astype(np.float64, copy=False)
+    y, groups = (_labels(batch, name, path) for name in (wanted.target, wanted.groups))
+    rows = None if roles.rows is None else batch.column(roles.rows).to_pylist()
+    return Part(X, y, groups, None if rows is None else np.array([str(name) for name in rows]))
+
+
+def _labels(batch: Any, name: str | None, path: Path) -> Array | None:
+    if name is None:
+        return None
+    column = batch.column(name)
+    if column.null_count:
+        raise FileProblem(
+            f"{path}: column {name!r} has no label in some row; drop such rows, or fill it."
+        )
+    return arrow.values_of(column, name, path)
+
+
+def npy_parts(path: Path, wanted: Wanted, progress: Progress | None) -> Parts:
+    X = matrix(read_array(path), path)
+
+    def read(skipped: int) -> Iterator[Part]:
+        for rows, share in _slices(X.shape[0], X.shape[1], skipped):
+            yield Part(X[rows], share=share)
+
+    return Parts(read, Table(None))
+
+
+def table_parts(table: Table) -> Parts:
+    """Of data that are in memory."""
+
+    def read(skipped: int) -> Iterator[Part]:
+        X = table.X.tocsr() if sp.issparse(table.X) else table.X
+        width = max(1, X.nnz // X.shape[0]) if sp.issparse(X) else X.shape[1]
+        for rows, share in _slices(X.shape[0], width, skipped):
+            yield _of_rows(X[rows], table, rows, share)
+
+    return Parts(read, table)
+
+
+def _of_rows(X: Any, known: Table, rows: slice, share: float) -> Part:
+    """A part of a table."""
+    y, groups, names = (
+        None if some is None else some[rows] for some in (known.y, known.groups, known.row_names)
+    )
+    return Part(X, y, groups, names, share)
+
+
+def _slices(n_rows: int, width: int, skipped: int) -> Iterator[tuple[slice, float]]:
+    height = max(1, SIZE // max(width, 1))
+    starts = range(0, n_rows, height)
+    for start in islice(starts, skipped, None):
+        stop = min(start + height, n_rows)
+        yield slice(start, stop), stop / n_rows
+
+
+def npz_parts(path: Path, wanted: Wanted, progress: Progress | None) -> Parts | None:
+    """Compressed rows in an archive, entry by entry; None for what else is in one."""
+    with open_stream(path) as stream, array_problems(path):
+        parts = np.load(stream.file, allow_pickle=False)
+        if "indptr" not in parts.files or parts["format"].item() != b"csr":
+            return None
+        indptr, shape = parts["indptr"].astype(np.int64), tuple(parts["shape"].tolist())
+        known = with_parts(None, parts.files, parts.__getitem__, wanted, path, shape)
+    height = max(1, SIZE * shape[0] // max(int(indptr[-1]), 1))
+
+    def read(skipped: int) -> Iterator[Part]:
+        with array_problems(path), zipfile.ZipFile(path) as archive:
+            indices, data = (Member(archive, f"{name}.npy") for name in ("indices", "data"))
+            for number, start in enumerate(range(0, shape[0], height)):
+                ends = indptr[start : start + height + 1]
+                some = [member.next(int(ends[-1] - ends[0])) for member in (data, indices)]
+                if progress:
+                    progress("reading", int(ends[-1]), int(indptr[-1]))
+                if number < skipped:
+                    continue
+                X = sp.csr_array((*some, ends - ends[0]), shape=(len(ends) - 1, shape[1]))
+                rows = slice(start, start + len(ends) - 1)
+                share = float(ends[-1] / max(indptr[-1], 1))
+                yield _of_rows(matrix(X, path), known, rows, share)
+
+    return Parts(read, known)
+
+
+class Member:
+    """An array in an archive, read from the start."""
+
+    def __init__(self, archive: zipfile.ZipFile, name: str) -> None:
+        self._file = archive.open(name)
+        version = np.lib.format.read_magic(self._file)
+        read = getattr(np.lib.format, f"read_array_header_{version[0]}_0")
+        _, _, self.dtype = read(self._file)
+        if self.dtype.hasobject:
+            raise ValueError("pickled objects")
+
+    def next(self, n: int) -> Array:
+        size = n * self.dtype.itemsize
+        found = self._file.read(size)
+        if len(found) < size:
+            raise EOFError
+        return np.frombuffer(found, dtype=self.dtype)
+
+
+def as_rows(parts: Parts) -> Table:
+    """A table whose X is read from the file again whenever it is needed; now, to count."""
+    n_rows, n_columns, lowest = 0, 0, 2**31
+    labels: dict[str, list[Any]] = {name: [] for name in LABELS}
+    for part in parts.read(0):
+        n_rows += part.X.shape[0]
+        n_columns = max(n_columns, part.X.shape[1])
+        if parts.numbered:
+            lowest = min(lowest, int(part.X.indices.min(initial=lowest)))
+        for name in LABELS:
+            labels[name].append(getattr(part, name))
+    if n_rows == 0:
+        raise FileProblem("there are no rows to read.")
+    shift = int(parts.numbered and 0 < lowest < 2**31)
+    shape = (n_rows, max(n_columns - shift, 1))
+    y, groups, row_names = (
+        None if any(some is None for some in found) else np.concatenate(found)
+        for found in labels.values()
+    )
+    return replace(
+        parts.known,
+        X=Rows(lambda: _renumbered(parts, shift, shape[1]), shape),
+        **labels_of(y, groups, row_names),
+        numbered_from=shift,
+    )
+
+
+def labels_of(y: Array | None, groups: Array | None, row_names: Array | None) -> dict[str, Any]:
+    """Labels of all parts, as a table has them."""
+    if groups is not None and groups.dtype.kind in "iu" and (groups < 0).all():
+        groups = None
+    if y is not None and y.ndim == 1:
+        y = text.as_numbers(y)
+    return {"y": y, "groups": groups, "row_names": row_names}
+
+
+def _renumbered(parts: Parts, shift: int, n_columns: int) -> Iterator[Any]:
+    """Parts with all columns, each with enough entries for what is found of every column."""
+    gathered: list[Any] = []
+    n_entries = 0
+    for part in parts.read(0):
+        X = part.X
+        if parts.numbered:
+            shape = (X.shape[0], n_columns)
+            X = sp.csr_array((X.data, X.indices - shift, X.indptr), shape=shape)
+        gathered.append(X)
+        n_entries += X.nnz if sp.issparse(X) else X.size
+        if n_entries >= max(SIZE, n_columns):
+            yield _joined(gathered)
+            gathered, n_entries = [], 0
+    if gathered:
+        yield _joined(gathered)
+
+
+def _joined(parts: list[Any]) -> Any:
+    if len(parts) == 1:
+        return parts[0]
+    return sp.vstack(parts, format="csr") if sp.issparse(parts[0]) else np.concatenate(parts)

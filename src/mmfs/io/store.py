@@ -1,0 +1,308 @@
+"""Writing column stores: bounded memory, and whole or not at all.
+
+Everything is built in a hidden folder beside the store, which is renamed at the very end. A folder
+left behind by an accident is used by the next attempt, if its source is the same, and else removed.
+"""
+
+import json
+import os
+import shutil
+import sys
+import zlib
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from joblib import effective_n_jobs
+
+from mmfs.columns import Store, open_store
+from mmfs.columns.store import (
+    ENTRIES,
+    FORMAT,
+    HEADER,
+    PORTION,
+    VERSION,
+    Texts,
+    checksum_of,
+    header_checksum,
+)
+from mmfs.io.arrays import plain
+from mmfs.io.parts import Parts, labels_of, table_parts
+from mmfs.io.reading import Asked
+from mmfs.io.runs import LABELS, Part, Runs, synced
+from mmfs.io.streams import FileProblem, Progress
+from mmfs.io.table import Table
+
+Array = np.ndarray
+
+# Bytes to work with, unless told.
+MEMORY = 1 << 29
+
+
+def write_store(
+    path: Any,
+    data: Any,
+    y: Any = None,
+    *,
+    groups: Any = None,
+    feature_names: Any = None,
+    target_name: str | None = None,
+    force: bool = False,
+    memory: int = MEMORY,
+    n_jobs: int | None = None,
+    progress: Progress | None = None,
+) -> Store:
+    """Write data as a column store, a folder that selectors take in place of X.
+
+    Parameters
+    ----------
+    path : str or Path
+        The folder to make.
+    data : array, sparse matrix, or iterable
+        The data; or parts of consecutive rows, as a generator may yield them: arrays or sparse
+        matrices, or pairs of one and its part of y.
+    y, groups : array, default=None
+        Target and groups of all rows, to be kept with the data.
+    feature_names : sequence of str, default=None
+        Names of the columns.
+    target_name : str or None, default=None
+        What the target is called.
+    force : bool, default=False
+        Whether to replace a store that exists.
+    memory : int, default=2**29
+        Bytes to work with, about. A column is held whole while it is written.
+    n_jobs : int or None, default=None
+        Threads; None stands for all cores.
+    progress : callable, default=None
+        Told what goes on, how much of it is done, and how much there is.
+
+    Returns
+    -------
+    Store
+        The store, opened.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib, numpy as np
+    >>> from mmfs import MMFS, write_store
+    >>> rng = np.random.default_rng(0)
+    >>> def parts():
+    ...     for _ in range(10):
+    ...         X = rng.standard_normal((100, 50))
+    ...         yield X, X[:, 3] + X[:, 20] > 0
+    >>> path = pathlib.Path(tempfile.mkdtemp(), "clicks")
+    >>> store = write_store(path, parts())
+    >>> MMFS(n_features_to_select=2).fit(store, store.y).indices_.tolist()
+    [3, 20]
+    """
+    if sp.issparse(data) or isinstance(data, np.ndarray):
+        parts = table_parts(Table(data))
+    else:
+        parts = Parts(lambda _: _given(data), Table(None))
+
+    def with_labels(table: Table) -> Table:
+        for name, values, axis in (("y", y, 0), ("groups", groups, 0), ("feature_names", names, 1)):
+            if values is not None and len(values) != table.X.shape[axis]:
+                what = ("rows", "columns")[axis]
+                raise ValueError(
+                    f"{name} has {len(values):,} values for {table.X.shape[axis]:,} {what}."
+                )
+        return replace(
+            table,
+            y=table.y if y is None else np.asarray(y),
+            groups=None if groups is None else np.asarray(groups),
+            feature_names=names,
+            target_name=target_name,
+        )
+
+    names = None if feature_names is None else np.array([*map(str, feature_names)], dtype=object)
+    return store_parts(
+        Path(path), parts, with_labels, force=force, memory=memory, n_jobs=n_jobs, progress=progress
+    )
+
+
+def convert_to_store(
+    asked: Asked,
+    path: Path,
+    *,
+    force: bool = False,
+    memory: int = MEMORY,
+    n_jobs: int | None = None,
+) -> Store:
+    """Write what is asked of a file as a store; goes on where an earlier attempt was cut short."""
+    check_place(path.resolve(), force)
+    parts, finish = asked.parts(), asked.completed
+    if parts is None:
+        parts, finish = table_parts(asked.read()), lambda table: table
+    return store_parts(
+        path, parts, finish, source=asked.identity(), force=force, memory=memory,
+        progress=asked.progress,
+    )  # fmt: skip
+
+
+def _given(data: Iterable[Any]) -> Iterator[Part]:
+    for some in data:
+        X, y = some if isinstance(some, tuple) else (some, None)
+        if getattr(X, "ndim", 0) != 2 or (y is not None and len(y) != X.shape[0]):
+            raise ValueError(
+                "data must be an array, a sparse matrix, or give parts of consecutive rows: X, or "
+                "pairs (X, y) of the same length."
+            )
+        yield Part(X, None if y is None else np.asarray(y))
+
+
+def store_parts(
+    path: Path,
+    parts: Parts,
+    finish: Callable[[Table], Table],
+    *,
+    source: dict[str, Any] | None = None,
+    force: bool = False,
+    memory: int = MEMORY,
+    n_jobs: int | None = None,
+    progress: Progress | None = None,
+) -> Store:
+    """Write parts as a store; `finish` adds what is known of rows and columns from elsewhere.
+
+    An unfinished store of the same `source` is gone on with.
+    """
+    path = path.resolve()
+    n_jobs = effective_n_jobs(-1 if n_jobs is None else n_jobs)
+    check_place(path, force)
+    with _workplace(path, source) as place:
+        runs = Runs(place / "runs", memory)
+        runs.add(parts.read(runs.n_parts), progress)
+        if runs.n_rows == 0:
+            raise FileProblem("there are no rows to make a column store of.")
+        shift = int(parts.numbered and runs.lowest > 0)
+        n_columns = max(runs.n_columns - shift, 1)
+        table = finish(_labelled(runs, parts.known, (runs.n_rows, n_columns), shift))
+        folder = Folder(place / "store")
+        runs.merge(shift, n_columns, folder.make, n_jobs, progress)
+        folder.finish(table)
+        check_place(path, force)  # something may have come into being meanwhile
+        _put(place / "store", path)
+    return open_store(path)
+
+
+def _labelled(runs: Runs, known: Table, shape: tuple[int, int], shift: int) -> Table:
+    labels = labels_of(*map(runs.labels, LABELS))
+    return replace(known, X=SimpleNamespace(shape=shape), **labels, numbered_from=shift)
+
+
+def check_place(path: Path, force: bool) -> None:
+    """Refuse a place where a store cannot be, before any work is done for it."""
+    if not path.parent.is_dir():
+        raise FileProblem(f"there is no folder {path.parent} to make {path.name} in.")
+    if not path.exists():
+        return
+    if not path.is_dir() or (any(path.iterdir()) and not (path / HEADER).is_file()):
+        raise FileProblem(f"{path} exists and is not a column store; name another folder.")
+    if any(path.iterdir()) and not force:
+        raise FileProblem(f"{path} exists; pass force (--force) to replace it.")
+
+
+@contextmanager
+def _workplace(path: Path, source: dict[str, Any] | None) -> Iterator[Path]:
+    """A hidden folder, for one process at a time; left behind only where work can go on later."""
+    place = path.with_name(f".{path.name}.unfinished")
+    noted = place / "source.json"
+    place.mkdir(exist_ok=True)
+    with (place / "lock").open("w") as lock:
+        if sys.platform != "win32":
+            import fcntl
+
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                raise FileProblem(f"another process is writing {path}; wait for it.") from None
+        text = json.dumps(source, sort_keys=True)
+        if source is None or not noted.is_file() or noted.read_text(encoding="utf-8") != text:
+            shutil.rmtree(place / "runs", ignore_errors=True)
+            noted.write_text(text, encoding="utf-8")
+        shutil.rmtree(place / "store", ignore_errors=True)
+        (place / "runs").mkdir(exist_ok=True)
+        (place / "store").mkdir()
+        try:
+            yield place
+        except BaseException as error:
+            if source is None or isinstance(error, ValueError):  # nothing to go on with
+                shutil.rmtree(place, ignore_errors=True)
+            if isinstance(error, OSError):
+                why = error.strerror or "no space left"  # which NumPy does not say
+                raise FileProblem(f"{path} cannot be written ({why}).") from error
+            raise
+        shutil.rmtree(place)
+
+
+def _put(folder: Path, path: Path) -> None:
+    """Give a finished folder its name, in the place of another if there is one."""
+    old = path.with_name(f".{path.name}.old")
+    shutil.rmtree(old, ignore_errors=True)
+    if path.exists():
+        os.rename(path, old)
+    os.rename(folder, path)
+    shutil.rmtree(old, ignore_errors=True)
+
+
+class Folder:
+    """The files of a store that is being written."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.arrays: dict[str, Array] = {}
+
+    def make(self, name: str, dtype: Any, length: int) -> Array:
+        """An array to be filled, on disk."""
+        file = self.path / f"{name}.npy"
+        if length == 0:  # cannot be mapped
+            np.save(file, np.empty(0, dtype=dtype), allow_pickle=False)
+            self.arrays[name] = np.empty(0, dtype=dtype)
+        else:
+            shape = (length,)
+            self.arrays[name] = np.lib.format.open_memmap(file, "w+", dtype=dtype, shape=shape)
+        return self.arrays[name]
+
+    def finish(self, table: Table) -> None:
+        """Labels, names, checksums and header."""
+        indices, data = (self.arrays[name] for name in ENTRIES)
+        portions = range(-(-len(indices) // PORTION))
+        checksums = [checksum_of(indices, data, portion) for portion in portions]
+        others = {
+            "checksums": np.array(checksums, dtype=np.uint32),
+            "y": table.y,
+            "groups": table.groups,
+        }
+        for name in ("feature_names", "row_names"):
+            if (texts := getattr(table, name)) is not None:
+                packed = Texts.of(map(str, texts))
+                others |= {f"{name}_bytes": packed.letters, f"{name}_ends": packed.ends}
+        for name, array in others.items():
+            if array is not None:
+                np.save(self.path / f"{name}.npy", plain(array), allow_pickle=False)
+        for array in self.arrays.values():
+            if isinstance(array, np.memmap):
+                array.flush()
+        files = {file.stem: self._described(file) for file in sorted(self.path.glob("*.npy"))}
+        header: dict[str, Any] = {
+            "format": FORMAT,
+            "version": VERSION,
+            "shape": list(map(int, table.X.shape)),
+            "entries": len(indices),
+            "target_name": table.target_name,
+            "numbered_from": table.numbered_from,
+            "files": files,
+        }
+        header["checksum"] = header_checksum(header)
+        (self.path / HEADER).write_text(json.dumps(header, indent=1) + "\n", encoding="utf-8")
+        synced(self.path / HEADER)
+
+    def _described(self, file: Path) -> dict[str, int]:
+        synced(file)
+        size = {"bytes": file.stat().st_size}
+        return size if file.stem in ENTRIES else size | {"checksum": zlib.crc32(file.read_bytes())}

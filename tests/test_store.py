@@ -1,0 +1,443 @@
+"""Column stores: written in bounded memory, whole or not at all, read as data in memory are."""
+
+import json
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mmfs import (
+    FCBF,
+    FGM,
+    GDM,
+    MMFS,
+    MMFSCV,
+    MRMR,
+    QPFS,
+    SVMRFE,
+    KnockoffSelector,
+    MaxRel,
+    StabilitySelector,
+    compare,
+    open_store,
+    write_store,
+)
+from mmfs.columns import StoreProblem
+from mmfs.io import Asked, FileProblem, convert_to_store, read_table
+from mmfs.io import runs as runs_module
+from tests.elsewhere import ELSEWHERE
+
+
+def example(n_rows=90, n_columns=60, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n_rows, n_columns)) * (rng.random((n_rows, n_columns)) < 0.4)
+    X[:, 5] = 0
+    X[:, 7] = 3 * X[:, 2]
+    y = X[:, 2] + X[:, 10] - X[:, 20] + 0.3 * rng.standard_normal(n_rows) > 0
+    return X, y.astype(int)
+
+
+def same(store, X):
+    X = sp.csc_array(X)
+    assert store.shape == X.shape
+    assert np.array_equal(store.indptr, X.indptr)
+    assert np.array_equal(store.indices, X.indices)
+    assert np.array_equal(store.data, X.data, equal_nan=True)
+
+
+@given(
+    st.integers(1, 40), st.integers(1, 30), st.floats(0, 1), st.integers(1, 13),
+    st.integers(32, 40_000), st.booleans(),
+)  # fmt: skip
+def test_parts_of_any_size_make_the_same_store(tmp_path_factory, m, n, density, height, memory, f4):
+    rng = np.random.default_rng(m + 100 * n)
+    X = rng.standard_normal((m, n)) * (rng.random((m, n)) < density)
+    X = X.astype(np.float32 if f4 else np.float64)
+    parts = [X[a : a + height] for a in range(0, m, height)]
+    forms = [np.asarray, sp.csr_array, sp.csc_matrix, sp.coo_array]
+    path = tmp_path_factory.mktemp("any") / "store"
+    mixed = ((forms[i % 4](part), np.arange(len(part))) for i, part in enumerate(parts))
+    store = write_store(path, mixed, memory=memory)
+    same(store, X)
+    assert store.dtype == (np.float32 if f4 or not X.any() else np.float64)
+    assert store.y.tolist() == [i % height for i in range(m)]
+    assert [p.name for p in path.parent.iterdir()] == ["store"]
+
+
+@pytest.mark.parametrize("place", ELSEWHERE)
+@pytest.mark.parametrize(
+    "selector",
+    [
+        MMFS(8), MMFS(8, center=False), MMFS(8, solver="dcd"), MMFS(8, kernel="poly2"),
+        MMFS(5, relevance="binned_mutual_info"), MMFS(5, rank="path"), MMFS(30, gamma=0.01),
+        MMFS(4, kernel="hsic", relevance="hsic"), MMFS(5, relevance="mutual_info", kernel="linear"),
+        MaxRel(6), MRMR(6), FCBF(), QPFS(6), FGM(6), GDM(6),
+        MRMR(6, criterion="FCQ"), FCBF(discretize="mdl"),
+        MMFSCV(n_features=[2, 5], cv=3), StabilitySelector(MMFS(5), n_pairs=5),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_the_same_selection_wherever_data_are(selector, place):
+    X, y = example()
+    data, dense = ELSEWHERE[place](X), place in ("dense_rows", "rows_of_rows")
+    single = getattr(selector, "solver", "") == "dcd" or getattr(selector, "kernel", "") == "hsic"
+    if single and (
+        place.endswith("rows") or (place == "rows_of_store" and selector.solver == "dcd")
+    ):
+        with pytest.raises(ValueError, match=r"single columns|solver='dcd' cannot read"):
+            selector.fit(data, y)
+        return
+    sparse = sp.csc_array(X)
+    nearest = getattr(selector, "relevance", "") == "mutual_info"  # of dense data in memory alone
+    known = selector.fit(X if dense and not nearest else sparse, y).indices_.tolist()
+    found = selector.fit(data, y)
+    assert found.indices_.tolist() == known
+    assert found.n_features_in_ == 60
+    out = found.transform(data)
+    expected = X[:, np.sort(known)]
+    np.testing.assert_array_equal(out.toarray() if sp.issparse(out) else out, expected)
+
+
+def test_names_explanations_and_own_target(tmp_path):
+    X, y = example()
+    names = [f"gene {j} µ" for j in range(60)]
+    store = write_store(tmp_path / "s", X, y, feature_names=names, groups=y, target_name="ill")
+    assert list(store.feature_names) == names
+    assert store.feature_names[-1] == names[-1]
+    assert store.target_name == "ill"
+    assert store.groups.tolist() == y.tolist()
+    selector = MMFS(5).fit(store)
+    assert selector.feature_names_in_.tolist() == names
+    frame = selector.explain(store)
+    expected = MMFS(5).fit(sp.csc_array(X), y).explain(sp.csc_array(X), names=names)
+    assert frame.why.tolist() == expected.why.tolist()
+    assert frame.index.tolist() == expected.index.tolist()
+    assert selector.explain(str(store.path)).equals(frame)
+    copy = pickle.loads(pickle.dumps(store))
+    assert copy.path == store.path and np.array_equal(copy.data, store.data)
+
+
+def test_columns_without_entries_are_left_out(tmp_path):
+    X, y = example()
+    wide = sp.csc_array((90, 50_000)).tolil()
+    wide[:, np.arange(60) * 800] = X
+    wide = sp.csc_array(wide)
+    store = write_store(tmp_path / "s", wide, y)
+    assert MMFS(8).fit(store).indices_.tolist() == MMFS(8).fit(wide, y).indices_.tolist()
+
+
+@pytest.mark.parametrize("place", ["store", "csr_rows"])
+@pytest.mark.parametrize(
+    "fit", [SVMRFE(3).fit, KnockoffSelector().fit, compare], ids=["SVMRFE", "knockoffs", "compare"]
+)
+def test_what_needs_data_in_memory_says_so(fit, place):
+    X, y = example()
+    data = ELSEWHERE[place](X)
+    with pytest.raises(ValueError, match=r"needs X in memory, .* pass X\[:, columns\]\.$"):
+        fit(data, y)
+
+
+def refused(store, message):
+    with pytest.raises(StoreProblem, match=message) as caught:
+        MMFS(2).fit(store)
+    assert str(caught.value).count(". ") == 0
+
+
+def damage(path, offset=-8):
+    with path.open("r+b") as file:
+        file.seek(offset, os.SEEK_END)
+        byte = file.read(1)
+        file.seek(offset, os.SEEK_END)
+        file.write(bytes([byte[0] ^ 1]))
+
+
+@pytest.mark.parametrize("name", ["data", "indices"])
+def test_damaged_entries_are_refused_when_read(tmp_path, name):
+    X, y = example()
+    path = write_store(tmp_path / "s", X, y).path
+    damage(path / f"{name}.npy")
+    store = open_store(path)  # not looked at yet
+    refused(store, "is damaged: entries from column")
+    with pytest.raises(StoreProblem, match="is damaged"):
+        store.check()
+
+
+@pytest.mark.parametrize("name", ["indptr", "checksums", "y"])
+def test_damaged_files_are_refused(tmp_path, name):
+    X, y = example()
+    path = write_store(tmp_path / "s", X, y).path
+    damage(path / f"{name}.npy", -3)
+    refused(str(path), rf"{name}.npy is damaged; convert the data again\.")
+
+
+def test_truncated_missing_and_foreign_stores_are_refused(tmp_path):
+    X, y = example()
+    path = write_store(tmp_path / "s", X, y).path
+    header = json.loads((path / "header.json").read_text())
+    (path / "header.json").write_text(json.dumps(header | {"version": 2}))
+    refused(path, "of version 2, but this mmfs reads version 1")
+    (path / "header.json").write_text(json.dumps(header | {"shape": [90, 61]}))
+    refused(path, "header.json is damaged")
+    (path / "header.json").write_text("{}")
+    refused(path, "not the header of a column store")
+    (path / "header.json").write_text("{")
+    refused(path, "not the header of a column store")
+    (path / "header.json").write_text(json.dumps(header))
+    os.truncate(path / "data.npy", 500)
+    refused(path, "data.npy has 500 bytes instead of")
+    (path / "data.npy").unlink()
+    refused(path, "data.npy is missing")
+    refused(tmp_path, "is not a column store: there is no")
+    refused(tmp_path / "nothing", "is not a column store: there is no")
+    refused(path / "y.npy", "is a file, not a column store")
+
+
+def test_mistakes_with_stores_get_one_sentence(tmp_path):
+    X, y = example()
+    store = write_store(tmp_path / "s", X)
+    with pytest.raises(ValueError, match=r"y is missing, and the column store .* has none"):
+        MMFS(2).fit(store)
+    with pytest.raises(ValueError, match=r"y has 89 rows, but X, the column store .*, has 90"):
+        MMFS(2).fit(store, y[:-1])
+    with pytest.raises(ValueError, match="in rising order"):
+        store[[3, 1]]
+    with pytest.raises(ValueError, match="fitted on 60"):
+        MMFS(2).fit(store, y).transform(write_store(tmp_path / "t", X[:, :50]))
+    with pytest.raises(FileProblem, match=r"s exists; pass force"):
+        write_store(tmp_path / "s", X)
+    assert write_store(tmp_path / "s", X[:50], force=True).shape == (50, 60)
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "a.txt").write_text("precious")
+    with pytest.raises(FileProblem, match="exists and is not a column store"):
+        write_store(tmp_path / "notes", X, force=True)
+    with pytest.raises(FileProblem, match="there is no folder"):
+        write_store(tmp_path / "no" / "s", X)
+    with pytest.raises(ValueError, match="y has 5 values for 90 rows"):
+        write_store(tmp_path / "u", X, y[:5])
+    with pytest.raises(ValueError, match="must be an array, a sparse matrix"):
+        write_store(tmp_path / "u", [[1.0, 2.0]])
+    with pytest.raises(FileProblem, match="no rows"):
+        write_store(tmp_path / "u", iter(()))
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["notes", "s", "t"]
+
+
+def test_nan_is_kept_and_refused_at_the_fit(tmp_path):
+    X, y = example()
+    X[3, 4] = np.nan
+    store = write_store(tmp_path / "s", X, y)
+    with pytest.raises(ValueError, match="NaN in row 3, column 4"):
+        MMFS(2).fit(store)
+
+
+# --- from files ---------------------------------------------------------------------------------
+
+
+def write(folder, kind, X, y):
+    """A file of that kind; the target is in it where it can be."""
+    path = folder / f"data.{kind}"
+    if kind.startswith("svm"):
+        lines = []
+        for label, row in zip(y, X, strict=True):
+            entries = " ".join(f"{j + 1}:{float(x)!r}" for j, x in enumerate(row) if x)
+            lines.append(f"{label} {entries}\n")
+        text = "".join(lines).encode()
+        if kind.endswith("gz"):
+            import gzip
+
+            text = gzip.compress(text)
+        path.write_bytes(text)
+    elif kind == "npz":
+        sp.save_npz(path, sp.csr_array(X))
+        with np.load(path) as parts:
+            np.savez_compressed(path, **dict(parts), y=y)
+    elif kind == "npy":
+        np.save(path, X)
+    else:
+        import pandas
+
+        frame = pandas.DataFrame(X, columns=[f"g{j}" for j in range(X.shape[1])])
+        frame.insert(7, "ill", np.where(y, "yes", "no"))
+        if kind == "parquet":
+            frame.to_parquet(path, index=False, row_group_size=13)
+        else:
+            frame.to_csv(path, index=False, sep="\t" if kind.startswith("tsv") else ",")
+    return path
+
+
+KINDS = ["svm", "svm.gz", "npz", "npy", "parquet", "csv", "tsv.gz"]
+
+
+def asked(path, **more):
+    target = {"target": "ill"} if path.name.split(".")[1] in ("parquet", "csv", "tsv") else {}
+    return Asked(path, **target, **more)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_from_files_of_every_kind(tmp_path, monkeypatch, kind):
+    from mmfs.io import parts, svmlight, text
+
+    monkeypatch.setattr(parts, "SIZE", 600)
+    monkeypatch.setattr(svmlight, "CHUNK", 1000)
+    monkeypatch.setattr(text, "LINES", 5000)
+    X, y = example()
+    path = write(tmp_path, kind, X, y)
+    whole = asked(path).read()
+    store = convert_to_store(asked(path), tmp_path / "store", memory=1 << 12)
+    same(store, X)
+    streamed = read_table(path, target=whole.target_name, stream=True)
+    for table in (store, streamed):
+        if whole.y is not None:
+            assert table.y.tolist() == whole.y.tolist()
+        if whole.feature_names is not None:
+            assert list(table.feature_names) == whole.feature_names.tolist()
+        assert table.target_name == whole.target_name
+    labels = y if whole.y is None else whole.y
+    expected = MMFS(6).fit(whole.X, labels).indices_.tolist()
+    assert MMFS(6).fit(store, labels).indices_.tolist() == expected
+    assert MMFS(6).fit(streamed.X, labels).indices_.tolist() == expected
+
+
+def test_filters_other_targets_and_whole_reading(tmp_path):
+    X, y = example()
+    path = write(tmp_path, "csv", X, y)
+    store = convert_to_store(asked(path, include=["g1*"], exclude=["g10"]), tmp_path / "a")
+    assert list(store.feature_names) == ["g1", *(f"g{j}" for j in range(11, 20))]
+    (tmp_path / "labels.txt").write_text("".join(f"{label}\n" for label in y))
+    path = write(tmp_path, "npy", X, y)
+    labels = str(tmp_path / "labels.txt")
+    store = convert_to_store(Asked(path, target=labels), tmp_path / "b")
+    assert store.y.tolist() == y.tolist()
+    store = convert_to_store(Asked(path, transpose=True), tmp_path / "c")
+    same(store, X.T)
+    with pytest.raises(FileProblem, match="cannot be read row by row"):
+        read_table(path, transpose=True, stream=True)
+    table = read_table(tmp_path / "b", target=labels)
+    assert table.y.tolist() == y.tolist() and table.X.shape == X.shape
+
+
+def test_missing_labels_are_refused_while_converting(tmp_path):
+    X, y = example()
+    path = write(tmp_path, "csv", X, y)
+    path.write_text(path.read_text().replace("yes", "", 1))
+    with pytest.raises(FileProblem, match="column 'ill' has no label in some row"):
+        convert_to_store(asked(path), tmp_path / "s")
+    assert not (tmp_path / "s").exists()
+
+
+def test_text_among_numbers_is_refused(tmp_path):
+    X, y = example()
+    path = write(tmp_path, "csv", X, y)
+    lines = path.read_text().splitlines()
+    lines[60] = lines[60].replace(",", ",oops,", 1).rpartition(",")[0]
+    path.write_text("\n".join(lines) + "\n")
+    with pytest.raises(FileProblem, match=r"g1.*text"):
+        convert_to_store(asked(path), tmp_path / "s")
+    assert [p.name for p in tmp_path.iterdir()] == ["data.csv"]
+
+
+# --- accidents ----------------------------------------------------------------------------------
+
+SLOW = """
+import sys, time
+from pathlib import Path
+from mmfs.io import Asked, convert_to_store, runs, svmlight
+
+svmlight.CHUNK = 1000
+write, merge = runs.Runs._write, runs.Runs.merge
+
+def slowly(self, *work):
+    time.sleep(0.05)
+    print("run", flush=True)
+    return write(self, *work)
+
+def merging(self, *work):
+    print("merge", flush=True)
+    time.sleep(0.05)
+    return merge(self, *work)
+
+runs.Runs._write, runs.Runs.merge = slowly, merging
+print("parts before", len(list(Path(sys.argv[2]).parent.glob(".*.unfinished/runs/run-*[0-9]"))))
+convert_to_store(Asked(Path(sys.argv[1])), Path(sys.argv[2]), memory=1 << 12)
+print("done", flush=True)
+"""
+
+
+def test_killed_at_any_moment_and_gone_on_with(tmp_path):
+    X, y = example(n_rows=300)
+    path, place = write(tmp_path, "svm", X, y), tmp_path / "store"
+    command = [sys.executable, "-c", SLOW, str(path), str(place)]
+    runs_before, rng = [], np.random.default_rng(0)
+    for _ in range(40):
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        runs_before.append(int(process.stdout.readline().split()[-1]))
+        wanted = int(rng.integers(1, 6))  # so many runs, then a moment more
+        for _ in range(wanted):
+            line = process.stdout.readline().strip()
+            if line in ("done", ""):
+                break
+        if line == "done":
+            break
+        time.sleep(rng.random() * 0.06)
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+        if place.exists():  # it was just finished
+            same(open_store(place), X)
+            break
+    process.communicate()
+    assert len(runs_before) > 3 and runs_before[-1] > runs_before[1] > 0
+    store = open_store(place)
+    same(store, X)
+    store.check()
+    assert store.y.tolist() == y.tolist()
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["data.svm", "store"]
+
+
+def test_an_unfinished_store_of_another_source_is_not_gone_on_with(tmp_path, monkeypatch):
+    from mmfs.io import svmlight
+
+    monkeypatch.setattr(svmlight, "CHUNK", 1000)
+    X, y = example()
+    path = write(tmp_path, "svm", X, y)
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(runs_module.Runs, "merge", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            convert_to_store(asked(path), tmp_path / "s", memory=1 << 12)
+    left = tmp_path / ".s.unfinished"
+    assert len(list((left / "runs").iterdir())) > 2
+    assert not (tmp_path / "s").exists()
+    write(tmp_path, "svm", 2 * X, 1 - y)
+    store = convert_to_store(asked(path), tmp_path / "s", memory=1 << 12)
+    same(store, 2 * X)
+    assert store.y.tolist() == (1 - y).tolist()
+    assert not left.exists()
+
+
+def test_one_writer_at_a_time(tmp_path):
+    X, _ = example()
+
+    def parts():
+        yield X
+        with pytest.raises(FileProblem, match="another process is writing"):
+            write_store(tmp_path / "s", X)
+        yield X
+
+    same(write_store(tmp_path / "s", parts()), np.vstack([X, X]))
+
+
+def test_a_full_disk_is_named(small_disk):
+    X = np.random.default_rng(0).standard_normal((300, 100))
+    with pytest.raises(FileProblem, match="cannot be written"):
+        write_store(small_disk / "s", X)
+    assert list(small_disk.iterdir()) == []
