@@ -27,6 +27,7 @@ class SparseColumns(Columns):
 
     _find_moments: Callable[..., bool]  # of a range of columns
     _find_products: Callable[..., None]
+    arrays: tuple[Any, Any, Any]  # indptr, indices and data
 
     def __init__(self, X: Any, *, center: bool = True, n_jobs: int | None = None) -> None:
         super().__init__(X, center=center, n_jobs=n_jobs)
