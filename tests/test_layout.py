@@ -16,6 +16,7 @@ ROOMS = [
     ["validation"],
     ["base"],
     ["posing"],
+    ["reducing"],
     ["explain"],
     ["selector", "comparators"],
     ["choosing"],

@@ -3,7 +3,6 @@
 import sys
 from abc import abstractmethod
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -11,7 +10,7 @@ from sklearn.base import BaseEstimator
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from mmfs.columns import Columns, Elsewhere, as_columns, open_store
+from mmfs.columns import Columns, Elsewhere, as_columns, elsewhere, is_dask
 from mmfs.columns.distinct import fingerprint_vectors, repeats
 from mmfs.columns.empty import without_empty
 from mmfs.relevance import Target, encode_target, relevance_of
@@ -89,8 +88,8 @@ class Selector(SelectorMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array, DataFrame, sparse matrix, Store or Rows of shape (n_instances, n_features)
-            The data; or the folder of a column store.
+        X : array, DataFrame, sparse matrix, Dask array or DataFrame, Store or Rows
+            The data, of shape (n_instances, n_features); or the folder of a column store.
         y : array of shape (n_instances,) or, for some methods, (n_instances, n_outputs)
             Class labels of any type, or real values.
 
@@ -141,12 +140,15 @@ class Selector(SelectorMixin, BaseEstimator):
     def transform(self, X: Any) -> Any:
         """X reduced to the selected columns, in their original order.
 
-        Compressed columns stay compressed columns, and so do those of a store; what else goes in
-        comes out as scikit-learn's selectors would have it.
+        Compressed columns stay compressed columns, and so do those of a store; Dask collections
+        stay what they are; what else goes in comes out as scikit-learn's selectors would have it.
         """
         check_is_fitted(self)
-        if isinstance(X, str | Path):
-            X = open_store(X)
+        if is_dask(X):
+            check_columns(self, X)
+            chosen = np.sort(self.indices_)
+            return X.iloc[:, chosen] if hasattr(X, "iloc") else X[:, chosen]
+        X = elsewhere(X)
         if isinstance(X, Elsewhere):
             check_columns(self, X)
             return X.load(np.sort(self.indices_))

@@ -14,7 +14,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mmfs.base import first_pass
-from mmfs.columns import Elsewhere, is_store, open_store
+from mmfs.columns import Elsewhere, elsewhere, is_store
 from mmfs.hsic import hsic
 from mmfs.kernels import Precomputed, Similarity, similarity_of
 from mmfs.needed import needed
@@ -40,13 +40,12 @@ COLUMNS = [
 def explain(selector: Any, X: Any, features: Any, n_dropped: int, names: Any = None) -> Any:
     """A DataFrame with a row for every feature asked; `selector` is a fitted MMFS."""
     check_is_fitted(selector)
-    if isinstance(X, Path) or (isinstance(X, str) and is_store(Path(X))):
-        X = open_store(X)
-    if isinstance(X, str):
+    if isinstance(X, str) and not is_store(Path(X)):
         raise ValueError("explain takes X, the data of the fit, and then the features.")
     if not is_int(n_dropped) or n_dropped < 0:
         raise ValueError(f"n_dropped must be a whole number >= 0, got {n_dropped!r}.")
     pandas = needed("pandas", "explain", "explain()")
+    X = elsewhere(X)
     if names is None:
         names = getattr(X, "feature_names", None) if isinstance(X, Elsewhere) else None
     if names is None:

@@ -43,7 +43,8 @@ class Posed:
     n_outputs: int
     tau: float
     chance: Callable[[], float]  # the relevance that one in N random columns exceeds
-    n_columns: int  # of X, also where its empty columns were left out
+    n_columns: int  # of X, also where some of its columns were left out
+    n_eligible: int  # of those
     left: Array | None  # and these are the others
 
     @property
@@ -93,13 +94,12 @@ class Posed:
 
     def support(self, n: int, level: float = np.inf, most: int = 0) -> Aim:
         """The largest gamma with n support features (more: `enough_support`), if there are."""
-        n_eligible = int(self.eligible.sum())
-        r_max = float(self.problem.r.max())
-        return enough_support(min(n, n_eligible), r_max, level, min(most, n_eligible))
+        r_max, most = float(self.problem.r.max()), min(most, self.n_eligible)
+        return enough_support(min(n, self.n_eligible), r_max, level, most)
 
     def unit_sum(self) -> Aim:
         """The constrained form."""
-        C, n_eligible = self.problem.C, int(self.eligible.sum())
+        C, n_eligible = self.problem.C, self.n_eligible
         if n_eligible * C < 1:
             raise ValueError(
                 f"formulation='constrained' asks for weights that sum to 1, but {n_eligible} "
@@ -147,10 +147,12 @@ def pose(
         if isinstance(kind, hsic):
             shuffled = replace(data, target=data.target.shuffled())
             return float(shuffled.relevance(kind, rng)[eligible].max())
-        return level_of_chance(int(eligible.sum()), n_rows, n_outputs)
+        return level_of_chance(n_eligible, n_rows, n_outputs)
 
+    n_eligible = int(eligible.sum())
     tau = selector.theta / (1 - selector.theta)
     problem = Problem(similarity, np.where(eligible, tau * r, -np.inf), float(selector.C))
     return Posed(
-        problem, r, usable, eligible, marks, y, columns, n_outputs, tau, chance, n_columns, left
-    )
+        problem, r, usable, eligible, marks, y, columns, n_outputs, tau, chance, n_columns,
+        n_eligible, left,
+    )  # fmt: skip

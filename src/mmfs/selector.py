@@ -7,7 +7,9 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from mmfs import reducing
 from mmfs.base import KEPT_COLUMNS, Selector
+from mmfs.columns import DaskData, elsewhere
 from mmfs.explain import explain
 from mmfs.hsic import as_hsic, hsic
 from mmfs.kernels import KERNELS
@@ -219,9 +221,13 @@ class MMFS(Selector):
         self.verbose = verbose
 
     def _fit(self, X: Any, y: Any) -> None:
-        self._solve(*self._pose(X, y, leave_out_empty=True))
+        X = elsewhere(X)
+        if isinstance(X, DaskData) and X.shape[1] > reducing.HELD:
+            reducing.fit(self, X, y)
+        else:
+            self._solve(*self._pose(X, y, leave_out_empty=True))
 
-    def _solve(self, posed: Posed, rng: np.random.Generator) -> None:
+    def _solve(self, posed: Posed, rng: np.random.Generator) -> tuple[Solution, Array]:
         """Solve the problem, rank the columns, remember what is to be known."""
         k = posed.number(self.n_features_to_select)
         options = self._solver_options(rng)
@@ -240,6 +246,7 @@ class MMFS(Selector):
         self._keep(solution, posed, selected)
         own = solution.n_iter if self.solver == "dcd" else 0
         self.n_passes_ = own + posed.n_passes
+        return solution, selected
 
     def _pose(
         self, X: Any, y: Any, leave_out_empty: bool = False

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import validate_data
 
-from mmfs.columns import Columns, Elsewhere, open_store
+from mmfs.columns import Columns, Elsewhere, elsewhere, is_dask
 from mmfs.relevance import RELEVANCES
 
 Array = np.ndarray
@@ -98,8 +98,7 @@ def read_input(selector: Any, X: Any, y: Any, needs_y: bool) -> tuple[Any, Any]:
 
     Finiteness of X is checked later.
     """
-    if isinstance(X, str | Path):
-        X = open_store(X)
+    X = elsewhere(X)
     if isinstance(X, Elsewhere):
         return X, _read_elsewhere(selector, X, y, needs_y)
     if hasattr(X, "collect") and not hasattr(X, "shape"):
@@ -123,6 +122,7 @@ def _read_elsewhere(selector: Any, X: Elsewhere, y: Any, needs_y: bool) -> Array
     if not needs_y:
         raise ValueError(f"kernel='precomputed' needs similarities in memory, not {X}.")
     y = getattr(X, "y", None) if y is None else y
+    y = y.compute() if is_dask(y) else y
     if y is None:
         raise ValueError(f"y is missing, and {X} has none of its own; pass the target.")
     _refuse_missing_label(y)
@@ -149,7 +149,7 @@ def check_columns(selector: Any, X: Elsewhere) -> None:
 
 def refuse_elsewhere(X: Any, name: str) -> None:
     """For what needs all of X in memory."""
-    if isinstance(X, Elsewhere | str | Path):
+    if isinstance(X, Elsewhere | str | Path) or is_dask(X):
         raise ValueError(
             f"{name} needs X in memory, but X is {X}; select columns with MMFS first, and pass "
             "X[:, columns]."

@@ -120,7 +120,7 @@ class MMFSIC(Chooser):
         return selector
 
     def _values(self, posed: Posed, points: list[Point]) -> Array:
-        n_rows, q, n_columns = posed.n_rows, posed.n_outputs, int(posed.eligible.sum())
+        n_rows, q, n_columns = posed.n_rows, posed.n_outputs, posed.n_eligible
         J = np.unique(np.concatenate([point.J for point in points]))
         taken = posed.problem.Q.take(J)
         assert taken.block is not None and taken.U is not None  # the kernel is aligned

@@ -2,14 +2,15 @@
 
 import inspect
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import MISSING, dataclass, fields
 from pathlib import Path
 from typing import Annotated, Any, get_type_hints
 
 import typer
 
-from mmfs import MMFS
+from mmfs import MMFS, Store
 from mmfs.cli.console import Reporter, one_sentence
 from mmfs.io import (
     Asked,
@@ -21,6 +22,7 @@ from mmfs.io import (
     format_of,
     read_table,
 )
+from mmfs.needed import needed
 from mmfs.report import record_of
 
 DATA, METHOD, OUTPUT = "Data", "Selection", "Output"
@@ -195,6 +197,44 @@ class How:
         )
 
 
+@dataclass(frozen=True)
+class Workers:
+    """Who reads the data: this process, or those of a Dask cluster."""
+
+    scheduler: Annotated[
+        str | None,
+        option("--scheduler", help="Address of a Dask cluster whose workers read the column store.",
+               panel=METHOD),
+    ] = None  # fmt: skip
+    workers: Annotated[
+        int | None,
+        option("--workers", help="Or a number of processes here that do so.", panel=METHOD, min=1),
+    ] = None
+
+    @contextmanager
+    def at_work(self, X: Any) -> Iterator[Any]:
+        """X, or what the workers have of it, as long as they are there."""
+        if self.scheduler is None and self.workers is None:
+            yield X
+            return
+        if self.scheduler and self.workers:
+            raise ValueError("give --scheduler or --workers, not both.")
+        if not isinstance(X, Store):
+            raise ValueError(
+                "workers read from a column store; make one with mmfs convert FILE FOLDER."
+            )
+        distributed = needed("distributed", "dask", "a cluster")
+        try:
+            where = {"address": self.scheduler, "timeout": 10} if self.scheduler else {
+                "n_workers": self.workers, "threads_per_worker": 1, "dashboard_address": ":0",
+            }  # fmt: skip
+            client = distributed.Client(**where)
+        except (OSError, ValueError) as error:
+            raise ValueError(f"no cluster answers at {self.scheduler} ({error}).") from None
+        with client:
+            yield X.to_dask()
+
+
 Count = Annotated[
     str | None,
     option("-k", help="How many features: a number, or auto for as many as predict best by "
@@ -273,7 +313,7 @@ class Talk:
     )
 
 
-GROUPS = (Source, How, Talk)
+GROUPS = (Source, How, Workers, Talk)
 
 
 def command(app: typer.Typer, function: Callable[..., None], name: str | None = None) -> None:

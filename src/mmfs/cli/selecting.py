@@ -26,6 +26,7 @@ from mmfs.cli.options import (
     Json,
     Page,
     Source,
+    Workers,
     check_outputs,
     folds,
     number,
@@ -74,6 +75,7 @@ def select(
     cv: Folds = None,
     rule: Rule = "best",
     how: How,
+    cluster: Workers,
     output: Output = None,
     ranking: Ranking = None,
     report: Page = None,
@@ -89,6 +91,8 @@ def select(
       mmfs select genes.tsv.gz --transpose --target labels.txt -k auto --report genes.html
 
       mmfs select clicks.svm.gz -k 100 -o small.svm --json > record.json
+
+      mmfs select clicks -k 100 --workers 8
     """
     if rule != "best" and k != "auto":
         raise ValueError("--rule chooses a number of features, so it needs -k auto.")
@@ -98,8 +102,8 @@ def select(
         check_outputs(outputs, source, output, page=report)
         outputs.check(beside, ranking)
         data = source.read_labelled(progress)
-        X, start = data.data, time.perf_counter()
-        with ThreadPoolExecutor(1) as pool:
+        start = time.perf_counter()
+        with ThreadPoolExecutor(1) as pool, cluster.at_work(data.data) as X:
             checksums = pool.submit(source.checksums)
             selector, scores = _fitted(data, X, how, k == "auto", n_features, cv, rule, progress)
             selection = SelectionDisplay.from_estimator(
@@ -107,6 +111,7 @@ def select(
             )
             seconds = time.perf_counter() - start
             record = run_record(checksums.result(), data, how)
+            path = None if report is None else _path(selector, data, X)
         record |= selection_record(selector, selection.frame, data, scores)
         if output is not None and beside is not None:
             lost = stage_table(data.take(np.sort(selector.indices_)), output, outputs)
@@ -115,7 +120,7 @@ def select(
         if ranking is not None:
             write_ranking(record["selected"], outputs.stage(ranking))
         if report is not None:
-            save_page(_page(record, selection, selector, data, X, scores), report, outputs)
+            save_page(_page(record, selection, selector, data, path, scores), report, outputs)
     progress.close()
     if as_record:
         print(as_json(record))
@@ -162,15 +167,18 @@ def _page(
     selection: SelectionDisplay,
     selector: MMFS,
     data: Table,
-    X: Any,
+    path: PathDisplay | None,
     scores: ScoresDisplay | None,
 ) -> str:
-    similarity = SimilarityDisplay.from_estimator(selector, X, names=data.name, plot=False)
-    path = None
-    if selector.formulation != "constrained":
-        options = selector.get_params() | {"n_features_to_select": len(selector.indices_)}
-        path = PathDisplay.from_data(X, data.y, names=data.name, plot=False, **options)
+    similarity = SimilarityDisplay.from_estimator(selector, data.data, names=data.name, plot=False)
     return selection_page(record, selection, similarity, path, scores)
+
+
+def _path(selector: MMFS, data: Table, X: Any) -> PathDisplay | None:
+    if selector.formulation == "constrained":
+        return None
+    options = selector.get_params() | {"n_features_to_select": len(selector.indices_)}
+    return PathDisplay.from_data(X, data.y, names=data.name, plot=False, **options)
 
 
 def write_ranking(rows: list[dict[str, Any]], path: Path) -> None:

@@ -1,9 +1,11 @@
 """Where data lives: everything the method asks of it, on standardised columns."""
 
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from mmfs.columns.base import Block, Columns, Elsewhere, label_counts
+from mmfs.columns.cluster import DaskData, is_dask
 from mmfs.columns.dense import DenseColumns
 from mmfs.columns.memory import in_memory
 from mmfs.columns.rows import Rows, tidy
@@ -11,9 +13,17 @@ from mmfs.columns.sparse import SparseBlock, SparseColumns
 from mmfs.columns.store import Store, StoreProblem, is_store, open_store
 
 __all__ = [
-    "Block", "Columns", "DenseColumns", "Elsewhere", "Rows", "SparseBlock", "SparseColumns",
-    "Store", "StoreProblem", "as_columns", "is_store", "label_counts", "open_store", "tidy",
+    "Block", "Columns", "DaskData", "DenseColumns", "Elsewhere", "Rows", "SparseBlock",
+    "SparseColumns", "Store", "StoreProblem", "as_columns", "elsewhere", "is_dask", "is_store",
+    "label_counts", "open_store", "tidy",
 ]  # fmt: skip
+
+
+def elsewhere(X: Any) -> Any:
+    """X as it is; of a path the column store, of a Dask collection what selectors take."""
+    if isinstance(X, str | Path):
+        return open_store(X)
+    return DaskData(X) if is_dask(X) else X
 
 
 def as_columns(X: Any, *, center: bool = True, n_jobs: int | None = None) -> Columns:

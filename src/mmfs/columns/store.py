@@ -14,6 +14,7 @@ import json
 import zlib
 from collections.abc import Iterable, Sequence
 from copy import copy
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, overload
 
@@ -25,6 +26,7 @@ from mmfs.columns.base import Array, Elsewhere
 from mmfs.columns.empty import filled
 from mmfs.columns.sparse import CscColumns, SparseBlock
 from mmfs.columns.subset import StoreRows
+from mmfs.needed import needed
 
 FORMAT, VERSION = "mmfs column store", 1
 HEADER = "header.json"
@@ -134,6 +136,24 @@ class Store(Elsewhere):
         out.has_sorted_indices = out.has_canonical_format = True
         return out
 
+    def to_dask(self, block: int = 1 << 26) -> Any:
+        """A Dask array of sparse blocks of columns, which workers read from the store themselves.
+
+        The folder must be there for them under the same name; `block` is the size of one in bytes.
+        """
+        dask, array = (needed(name, "dask", "to_dask()") for name in ("dask", "dask.array"))
+        n_entries = max(1, block // (self.indices.itemsize + self.data.itemsize))
+        cuts = np.searchsorted(self.indptr, np.arange(n_entries, self.nnz, n_entries))
+        ends = np.unique([0, *cuts, self.shape[1]]).tolist()
+        load, meta = dask.delayed(_load, pure=True), sp.csc_array((0, 0), dtype=self.dtype)
+        blocks = [
+            array.from_delayed(
+                load(str(self.path.resolve()), a, b), (self.shape[0], b - a), meta=meta
+            )
+            for a, b in pairwise(ends)
+        ]
+        return array.concatenate(blocks, axis=1)
+
     def without_empty(self) -> tuple["Store", Array | None]:
         left, begins = filled(self.indptr)
         if left is None:
@@ -229,6 +249,13 @@ def open_store(path: Any) -> Store:
     if header.get("checksum") != header_checksum(header):
         raise StoreProblem(f"{file} is damaged; convert the data again.")
     return Store(path, header)
+
+
+def _load(path: str, start: int, stop: int) -> sp.csc_array:
+    """A block of columns, on a worker."""
+    store = open_store(path)
+    store.check(int(store.indptr[start]), int(store.indptr[stop]))
+    return store.load(np.arange(start, stop))
 
 
 class StoreColumns(CscColumns):

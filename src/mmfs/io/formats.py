@@ -1,12 +1,13 @@
 """Files of every kind: how each is read and written."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from mmfs.columns import is_store, open_store
+from mmfs.columns import Elsewhere, is_store, open_store
 from mmfs.io import arrays, arrow, hdf, mtx, text
 from mmfs.io.outputs import Outputs
 from mmfs.io.parts import (
@@ -132,6 +133,8 @@ def write_table(
 
 def stage_table(table: Table, path: Path, outputs: Outputs, format: str | None = None) -> list[str]:
     kind = format_of(path, format)
+    if isinstance(table.X, Elsewhere):
+        table = replace(table, X=table.X[:, :])
     kind.write(table, outputs.stage(path), split_compression(path)[1])
     held = {
         "the target": kind.labelled or table.y is None,

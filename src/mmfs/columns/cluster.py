@@ -1,0 +1,249 @@
+"""Dask arrays: blocks stay where they are, and what is found of each comes here.
+
+X may be cut by rows, by columns or both, into arrays or SciPy's sparse matrices. For every pass the
+vectors go out, each block gets its rows of them, what blocks of the same columns find is summed up
+among the workers, and a few numbers per column come back. Means and scales stay there. All of it is
+a graph of tasks that Dask can compute again: a worker that dies takes nothing along.
+"""
+
+from collections.abc import Callable, Iterable
+from functools import reduce
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from mmfs.columns.base import Array, Block, Columns, Elsewhere
+from mmfs.columns.dense import DenseBlock
+from mmfs.columns.rows import Moments, known_columns, moments_of, tidy
+from mmfs.columns.sparse import SparseBlock
+from mmfs.needed import needed
+
+
+class Held(NamedTuple):
+    """What a worker keeps of a block of columns."""
+
+    mean: Array
+    inverse: Array
+    products: Array  # F'V of the first pass
+
+
+class DaskData(Elsewhere):
+    """A Dask array, or a Dask DataFrame with columns of numbers."""
+
+    def __init__(self, X: Any) -> None:
+        if hasattr(X, "to_dask_array"):
+            self.feature_names = np.array([str(name) for name in X.columns], dtype=object)
+            X = X.to_dask_array(lengths=True)
+        if X.ndim != 2:
+            raise ValueError(f"X is a Dask array of {X.ndim} dimensions, not a matrix.")
+        if X.dtype.kind not in "biuf":
+            raise ValueError(f"X holds values of type {X.dtype}; encode them as numbers.")
+        if any(np.isnan(size) for sizes in X.chunks for size in sizes):
+            X = X.compute_chunk_sizes()
+        self.X = _kept(X)
+        self.shape = X.shape
+        self.size = 0  # never worth threads here
+
+    def __repr__(self) -> str:
+        return f"a Dask array of {self.X.npartitions} blocks"
+
+    @property
+    def blocks(self) -> Array:
+        """Blocks of rows x blocks of columns, each a task yet to be done."""
+        return self.X.to_delayed()
+
+    def columns(self, *, center: bool, n_jobs: int | None) -> "DaskColumns":
+        return DaskColumns(self, center=center, n_jobs=n_jobs)
+
+    def load(self, J: Array) -> Any:
+        return DaskColumns(self, center=False).raw(J)
+
+    def of_rows(self, rows: Array) -> "DaskData":
+        return DaskData(self.X[rows])
+
+    def of_columns(self, J: Array) -> "DaskData":
+        """Some of the columns, in rising order, where they are."""
+        return DaskData(self.X[:, J])
+
+
+def is_dask(X: Any) -> bool:
+    return type(X).__module__.partition(".")[0] in ("dask", "dask_expr") and hasattr(X, "dask")
+
+
+def _kept(X: Any) -> Any:
+    """In the memory of the workers, if there are any; in one process it would be in the way."""
+    try:
+        from distributed import get_client
+
+        get_client()
+    except (ImportError, ValueError):
+        return X
+    return X.persist()
+
+
+class DaskColumns(Columns):
+    """Columns of a Dask array."""
+
+    X: DaskData
+
+    def __init__(self, X: DaskData, *, center: bool = True, n_jobs: int | None = None) -> None:
+        super().__init__(X, center=center, n_jobs=n_jobs)
+        self.rows, self.parts = (_ranges(sizes) for sizes in X.X.chunks)
+        self.held: list[Any] = []  # of each block of columns, on a worker
+
+    def moments(self, V: Array) -> Array:
+        self.hold(V)
+        held = [Held(*found) for found in compute(self.held)]
+        self.mean, self.inverse, products = map(np.concatenate, zip(*held, strict=True))
+        return products
+
+    def hold(self, V: Array) -> None:
+        """Find means, scales and F'V, and leave them with the workers."""
+        self.n_passes += 1
+        joined = self._each_block(moments_of_block, _join, V, extra=(self.center,))
+        self.held = _persist([delayed(_finish)(found) for found in joined])
+
+    def project(self, V: Array) -> Array:
+        return np.concatenate(compute(self.products(V)))
+
+    def products(self, V: Array) -> list[Any]:
+        """F'V of each block of columns: tasks yet to be done."""
+        self.n_passes += 1
+        return self._each_block(products_of_block, _sum, V, self.held, (self.center,))
+
+    def take(self, J: Array) -> Block:
+        self.n_passes += 1
+        X = self.raw(J)
+        if sp.issparse(X):
+            return SparseBlock(sp.csc_array(X), self.mean[J], self.inverse[J])
+        return DenseBlock(X, np.arange(len(J)), self.mean[J], self.inverse[J])
+
+    def raw(self, J: Array) -> Any:
+        """The columns J as they are, here."""
+        blocks = self.X.blocks
+        order = np.argsort(J, kind="stable")
+        where = np.searchsorted(J[order], [part.start for part in self.parts] + [self.shape[1]])
+        wanted = [
+            (number, J[order][a:b] - self.parts[number].start)
+            for number, (a, b) in enumerate(pairwise(where.tolist()))
+            if a < b
+        ]
+        wanted = wanted or [(0, J)]  # none, of the right kind
+        pick = delayed(_columns_of_block)
+        stacks = [[pick(block, some) for block in blocks[:, n]] for n, some in wanted]
+        found = compute([delayed(_stack)(stack) for stack in stacks])
+        if all(map(sp.issparse, found)):
+            X = sp.csc_array(sp.hstack(found))
+        else:
+            X = np.hstack([_dense(some) for some in found])
+        return X[:, np.argsort(order, kind="stable")]
+
+    def states(self, cuts: Array, labels: Array, n_labels: int, start: int, stop: int) -> Array:
+        self.n_passes += 1
+        cut = [delayed(cuts[part]) for part in self.parts]
+        counts = self._each_block(states_of_block, _sum, labels, cut, (n_labels,))
+        ends = [slice(max(part.start, start), min(part.stop, stop)) for part in self.parts]
+        found = compute([
+            delayed(_slice)(some, end.start - part.start, end.stop - part.start)
+            for some, part, end in zip(counts, self.parts, ends, strict=True)
+            if end.start < end.stop
+        ])  # fmt: skip
+        return np.concatenate(found)
+
+    @property
+    def columnwise(self) -> Any:
+        raise ValueError(
+            f"this needs single columns again and again, which would bring {self.X} here piece by "
+            "piece; make a column store of the data (mmfs.write_store)."
+        )
+
+    def _each_block(
+        self,
+        work: Callable[..., Any],
+        together: Callable[[list[Any]], Any],
+        V: Array,
+        known: Iterable[Any] | None = None,
+        extra: tuple = (),
+    ) -> list[Any]:
+        """For each block of columns what `work` finds in its blocks of rows, put together."""
+        blocks, vectors = self.X.blocks, [delayed(np.ascontiguousarray(V[r])) for r in self.rows]
+        work, together = delayed(work), delayed(together)
+        given = [()] * len(self.parts) if known is None else [(some,) for some in known]
+        return [
+            together([
+                work(block, v, *some, *extra)
+                for block, v in zip(column, vectors, strict=True)
+            ])
+            for column, some in zip(blocks.T, given, strict=True)
+        ]  # fmt: skip
+
+
+# --- what workers do ----------------------------------------------------------------------------
+
+
+def moments_of_block(X: Any, V: Array, center: bool) -> Moments:
+    with np.errstate(invalid="ignore", over="ignore"):  # `inverse` marks them
+        return moments_of(tidy(X), V, center)
+
+
+def products_of_block(X: Any, V: Array, held: Held, center: bool) -> Array:
+    return known_columns(tidy(X), held.mean, held.inverse, center).project(V)
+
+
+def states_of_block(X: Any, labels: Array, cuts: Array, n_labels: int) -> Array:
+    known = known_columns(tidy(X), np.empty(0), np.empty(0), True)
+    return known.states(cuts, labels, n_labels, 0, X.shape[1])
+
+
+def _columns_of_block(X: Any, J: Array) -> Any:
+    return tidy(X)[:, J]
+
+
+def _join(found: list[Moments]) -> Moments:
+    with np.errstate(invalid="ignore", over="ignore"):
+        return reduce(Moments.joined, found)
+
+
+def _finish(found: Moments) -> Held:
+    inverse = found.inverse()
+    return Held(found.mean, inverse, found.products * inverse[:, None])
+
+
+def _sum(found: list[Array]) -> Array:
+    return reduce(np.add, found)
+
+
+def _stack(found: list[Any]) -> Any:
+    if all(map(sp.issparse, found)):
+        return sp.vstack(found, format="csc")
+    return np.concatenate([_dense(some) for some in found])
+
+
+def _dense(X: Any) -> Array:
+    return X.toarray() if sp.issparse(X) else X
+
+
+def _slice(values: Array, start: int, stop: int) -> Array:
+    return values[start:stop]
+
+
+# --- Dask ---------------------------------------------------------------------------------------
+
+
+def delayed(what: Any) -> Any:
+    return needed("dask", "dask", "a Dask array").delayed(what, pure=not callable(what))
+
+
+def compute(tasks: list[Any]) -> list[Any]:
+    return list(needed("dask", "dask", "a Dask array").compute(*tasks))
+
+
+def _persist(tasks: list[Any]) -> list[Any]:
+    return list(needed("dask", "dask", "a Dask array").persist(*tasks))
+
+
+def _ranges(sizes: Iterable[int]) -> list[slice]:
+    ends = np.append(0, np.cumsum(list(sizes))).tolist()
+    return [slice(a, b) for a, b in pairwise(ends)]

@@ -1,0 +1,215 @@
+"""Selecting from more columns than there is room for a number of each.
+
+The workers that hold the data keep what is known of every column. Here are only the most relevant
+ones, among which the problem is solved; then every column is asked whether it violates its margin
+in that solution. Those that do are added, and all is done again, mostly never: what is certified in
+the end is a solution over all columns.
+"""
+
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from mmfs.columns.cluster import DaskColumns, DaskData, Held, compute, delayed
+from mmfs.columns.distinct import fingerprint_vectors
+from mmfs.kernels import directions
+from mmfs.posing import Posed
+from mmfs.problem import Verdict, judge
+from mmfs.relevance import correlation, encode_target, level_of_chance
+from mmfs.solvers import Solution, in_order
+from mmfs.validation import is_name, read_input
+from mmfs.warn import warn_caller
+
+Array = np.ndarray
+
+# Columns of which all numbers are held here; of more, so many of the most relevant (or as many for
+# each that is asked for), and of those that violate their margins at once.
+HELD, MOST_RELEVANT, FOR_EACH, VIOLATORS = 1_000_000, 100_000, 10, 10_000
+
+# Rounds of adding columns, at most; sets that equal columns are counted in.
+ROUNDS, BUCKETS = 20, 16
+
+
+def fit(selector: Any, X: DaskData, y: Any) -> None:
+    """Fit an MMFS: solve among the most relevant columns, until all others agree."""
+    whole = Whole(selector, X, y)
+    for left in reversed(range(ROUNDS)):
+        posed, rng = selector._pose(whole.part(), whole.y)
+        posed = whole.complete(posed)
+        verdict, missing = whole.judge(posed, *selector._solve(posed, rng))
+        if not (len(missing) and left):
+            break
+        whole.J = np.union1d(whole.J, missing)
+    if verdict.relative_gap > selector.tol:
+        warn_caller(
+            f"columns were still being added after {ROUNDS} rounds, at a relative duality gap of "
+            f"{verdict.relative_gap:.1e}; raise tol or gamma.",
+            ConvergenceWarning,
+        )
+    selector.gap_, selector.n_features_in_ = verdict.relative_gap, whole.n_columns
+    selector.n_constant_ = whole.n_columns - whole.n_usable
+    selector.n_duplicate_ = whole.n_usable - whole.n_distinct
+    selector.n_passes_ = whole.columns.n_passes
+
+
+class Seen(NamedTuple):
+    """What is told of a block of columns."""
+
+    n_usable: int
+    n_bad: int  # with values that are not finite
+    bad: int  # the first of them
+    J: Array  # the most relevant
+    r: Array
+
+
+class Outside(NamedTuple):
+    """Columns with a small gradient."""
+
+    J: Array
+    gradient: Array
+    r: Array
+
+
+class Whole:
+    """All columns, as seen through their summaries."""
+
+    def __init__(self, selector: Any, X: DaskData, y: Any) -> None:
+        _check(selector)
+        self.X, self.tol = X, selector.tol
+        _, self.y = read_input(selector, X, y, needs_y=True)
+        self.target = encode_target(self.y, selector.task)
+        self.columns: DaskColumns = X.columns(center=selector.center, n_jobs=None)
+        marks = fingerprint_vectors(X.shape[0], selector.center)
+        self.columns.hold(np.hstack([self.target.Y, marks]))
+        self.q = self.target.Y.shape[1]
+        self.n_columns = X.shape[1]
+        asked = selector.n_features_to_select or 1
+        k = int(np.ceil(asked * self.n_columns)) if 0 < asked < 1 else int(asked)
+        n = min(max(MOST_RELEVANT, FOR_EACH * k), self.n_columns)
+        seen = compute([
+            delayed(_seen)(held, self.q, n, part.start)
+            for held, part in zip(self.columns.held, self.columns.parts, strict=True)
+        ])  # fmt: skip
+        self._refuse_bad(seen)
+        self.n_usable = sum(some.n_usable for some in seen)
+        self.n_distinct = self._count_distinct(mirrors=is_name(selector.kernel, "aligned"))
+        J, r = (np.concatenate([some[place] for some in seen]) for place in (3, 4))
+        self.J = np.sort(J[in_order(-r, n)])
+
+    def part(self) -> DaskData:
+        return self.X.of_columns(self.J)
+
+    def complete(self, posed: Posed) -> Posed:
+        """The problem of the part, with what is known of the whole."""
+        n_rows, n_outputs = self.target.Y.shape
+        level = level_of_chance(self.n_distinct, n_rows, n_outputs)
+        n_columns, n_eligible = self.n_columns, self.n_distinct
+        return replace(
+            posed, chance=lambda: level, n_columns=n_columns, n_eligible=n_eligible, left=self.J
+        )
+
+    def judge(self, posed: Posed, solution: Solution, selected: Array) -> tuple[Verdict, Array]:
+        """The verdict over all columns, and those that are missing here."""
+        verdict, problem, tau = solution.verdict, posed.problem, posed.tau
+        block, U = solution.taken.block, solution.taken.U
+        assert block is not None
+        if U is None:
+            W = block.combine(solution.alpha[:, None])
+        else:
+            W = block.combine(solution.alpha[:, None] * U)
+        # Columns to make up the number are those with the smallest gradients of all.
+        below = max(0.0, float(verdict.gradient[selected].max(initial=0.0)))
+        tasks = zip(self.columns.products(W), self.columns.held, self.columns.parts, strict=True)
+        found = compute([
+            delayed(_outside)(products, held, self.q, U is not None, verdict.b, tau, below,
+                              self.J[(part.start <= self.J) & (part.stop > self.J)] - part.start,
+                              part.start)
+            for products, held, part in tasks
+        ])  # fmt: skip
+        J, G, r = map(np.concatenate, zip(*found, strict=True))
+        redundancy = np.concatenate([verdict.redundancy, G - verdict.b + tau * r])
+        everything = judge(
+            solution.J, solution.alpha, redundancy, np.concatenate([problem.r, tau * r]), problem.C,
+            solution.gamma,
+        )  # fmt: skip
+        closed = everything.relative_gap <= max(self.tol, verdict.relative_gap)
+        wanted = in_order(G, VIOLATORS) if below > 0 or not closed else G[:0].astype(int)
+        return everything, J[wanted]
+
+    def _refuse_bad(self, seen: list[Seen]) -> None:
+        n_bad = sum(some.n_bad for some in seen)
+        if n_bad:
+            first = next(some.bad for some in seen if some.n_bad)
+            raise ValueError(
+                f"X has NaN, infinity or numbers too large to square in column {first} ({n_bad:,} "
+                "columns are affected); impute, rescale or drop it."
+            )
+
+    def _count_distinct(self, mirrors: bool) -> int:
+        """Columns that are not constant, equal ones once; counted among the workers."""
+        split = [delayed(_split)(held, self.q, mirrors) for held in self.columns.held]
+        counts = [
+            delayed(_distinct)([delayed(_bucket)(some, k) for some in split])
+            for k in range(BUCKETS)
+        ]
+        return int(sum(compute(counts)))
+
+
+def _check(selector: Any) -> None:
+    wrong = None
+    if not (is_name(selector.kernel, "aligned") or is_name(selector.kernel, "linear")):
+        wrong = f"kernel={selector.kernel!r}: take 'aligned' or 'linear'"
+    elif not is_name(selector.relevance, "correlation"):
+        wrong = "that relevance: take 'correlation'"
+    elif selector.solver != "working_set":
+        wrong = f"solver={selector.solver!r}: take 'working_set'"
+    elif selector.keep_scores is True:
+        wrong = "keep_scores=True: leave it 'auto'"
+    if wrong:
+        raise ValueError(f"a Dask array of more than {HELD:,} columns does not go with {wrong}.")
+
+
+# --- what workers do ----------------------------------------------------------------------------
+
+
+def _seen(held: Held, q: int, n: int, start: int) -> Seen:
+    bad = np.flatnonzero(~np.isfinite(held.inverse))
+    r = correlation(held.products[:, :q])
+    best = in_order(np.where(held.inverse > 0, -r, np.inf), n, below=np.inf)
+    first = start + int(bad[0]) if len(bad) else -1
+    return Seen(int((held.inverse > 0).sum()), len(bad), first, start + best, r[best])
+
+
+def _outside(
+    products: Array, held: Held, q: int, aligned: bool, b: float, tau: float, below: float,
+    known: Array, start: int,
+) -> Outside:  # fmt: skip
+    """Columns with a gradient below a limit that are not known yet."""
+    of_target = held.products[:, :q]
+    redundancy = products[:, 0]
+    if aligned:
+        redundancy = np.einsum("jc,jc->j", products, directions(of_target))
+    r = correlation(of_target)
+    G = np.where(held.inverse > 0, redundancy + b - tau * r, np.inf)
+    G[known] = np.inf
+    J = in_order(G, VIOLATORS, below=below)
+    return Outside(start + J, G[J], r[J])
+
+
+def _split(held: Held, q: int, mirrors: bool) -> list[Array]:
+    """Fingerprints of a block as whole numbers, in BUCKETS sets."""
+    marks = np.rint(held.products[held.inverse > 0, q:] * 2.0**33).astype(np.int64)
+    if mirrors:
+        marks *= np.where(marks[:, :1] < 0, -1, 1)
+    keys = marks[:, 0] * np.int64(0x9E3779B97F4A7C) + marks[:, 1]
+    return [keys[keys % BUCKETS == k] for k in range(BUCKETS)]
+
+
+def _bucket(split: list[Array], k: int) -> Array:
+    return split[k]
+
+
+def _distinct(buckets: list[Array]) -> int:
+    return len(np.unique(np.concatenate(buckets)))

@@ -1,0 +1,251 @@
+"""Dask: every chunking gives the answer of data in memory; workers keep their blocks."""
+
+import os
+import signal
+import threading
+import time
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import mmfs.reducing as reducing
+from mmfs import (
+    FCBF,
+    FGM,
+    GDM,
+    MMFS,
+    MMFSCV,
+    MRMR,
+    QPFS,
+    SVMRFE,
+    MaxRel,
+    StabilitySelector,
+    write_store,
+)
+from tests.test_store import example
+
+da = pytest.importorskip("dask.array")
+distributed = pytest.importorskip("distributed")
+
+CHUNKS = {"whole": (90, 60), "rows": (20, 60), "columns": (90, 13), "both": (31, 17)}
+FORMS = {"dense": np.asarray, "csr": sp.csr_matrix, "csc": sp.csc_array}
+
+
+def chunked(X, chunks="both", form="dense"):
+    return da.from_array(X, chunks=CHUNKS[chunks]).map_blocks(FORMS[form])
+
+
+def agree(found, known, tol=1e-10):
+    assert found.indices_.tolist() == known.indices_.tolist()
+    if hasattr(known, "alpha_"):
+        np.testing.assert_allclose(found.alpha_, known.alpha_, atol=tol)
+        assert found.gap_ <= 1e-4
+        assert (found.n_constant_, found.n_duplicate_) == (known.n_constant_, known.n_duplicate_)
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("chunks", CHUNKS)
+def test_every_chunking_gives_the_same(chunks, form):
+    X, y = example()
+    data = chunked(X, chunks, form)
+    here = X if form == "dense" else sp.csc_array(X)
+    agree(MMFS(8).fit(data, y), MMFS(8).fit(here, y))
+    agree(MMFS(8).fit(data, da.from_array(y)), MMFS(8).fit(here, y))
+    classes = np.digitize(X[:, 2] + X[:, 20], [-0.3, 0.3])
+    agree(MMFS(8, center=False).fit(data, classes), MMFS(8, center=False).fit(here, classes))
+
+
+@pytest.mark.parametrize(
+    "selector",
+    [
+        MMFS(8, kernel="poly2"), MMFS(5, relevance="binned_mutual_info"), MMFS(5, rank="path"),
+        MMFS(30, gamma=0.01), MaxRel(6), MRMR(6), MRMR(6, criterion="FCQ"), FCBF(),
+        FCBF(discretize="mdl"), QPFS(6), FGM(6), GDM(6), MMFSCV(n_features=[2, 5], cv=3),
+        StabilitySelector(MMFS(5), n_pairs=5),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_other_selectors_take_it_too(selector):
+    X, y = example()
+    known = selector.fit(sp.csc_array(X), y).indices_.tolist()
+    assert selector.fit(chunked(X, form="csr"), y).indices_.tolist() == known
+
+
+@pytest.mark.parametrize("chunks", ["rows", "columns", "both"])
+@pytest.mark.parametrize("k", [8, 40, None, 0.05])
+@pytest.mark.parametrize(
+    "how",
+    [
+        {}, {"kernel": "linear", "tol": 1e-10}, {"gamma": 0.01}, {"C": 0.05},
+        {"formulation": "constrained"}, {"center": False},
+    ],
+    ids=str,
+)  # fmt: skip
+def test_more_columns_than_are_held_here(monkeypatch, how, k, chunks):
+    """Solved among few columns, certified over all: also where those few do not suffice."""
+    monkeypatch.setattr(reducing, "HELD", 10)
+    monkeypatch.setattr(reducing, "MOST_RELEVANT", 5)
+    monkeypatch.setattr(reducing, "FOR_EACH", 1)
+    X, y = example()
+    X[:, 33] = -X[:, 10]
+    X[:, 34] = 1.0
+    for target in (y, np.digitize(X[:, 2] + X[:, 20], [-0.3, 0.3])):
+        known = MMFS(k, **how).fit(X, target)
+        found = MMFS(k, **how).fit(chunked(X, chunks), target)
+        agree(found, known, 1e-6)
+        assert found.n_features_in_ == 60
+        why, reasons = found.explain(chunked(X, chunks), n_dropped=0), known.explain(X, n_dropped=0)
+        assert why.index.tolist() == reasons.index.tolist()
+        for what in ("alpha", "relevance", "redundancy", "margin"):
+            np.testing.assert_allclose(why[what], reasons[what], atol=1e-6)
+
+
+def test_the_first_few_columns_were_not_enough_and_others_were_added(monkeypatch):
+    monkeypatch.setattr(reducing, "HELD", 10)
+    monkeypatch.setattr(reducing, "MOST_RELEVANT", 5)
+    monkeypatch.setattr(reducing, "FOR_EACH", 1)
+    X, y = example()
+    added = []
+    judge = reducing.Whole.judge
+
+    def watched(self, *given):
+        verdict, missing = judge(self, *given)
+        added.append(len(missing))
+        return verdict, missing
+
+    monkeypatch.setattr(reducing.Whole, "judge", watched)
+    agree(MMFS(gamma=0.01).fit(chunked(X), y), MMFS(gamma=0.01).fit(X, y), 1e-6)
+    assert added[0] > 0 and added[-1] == 0
+
+
+def test_transform_names_and_frames():
+    pandas = pytest.importorskip("pandas")
+    frames = pytest.importorskip("dask.dataframe")
+    X, y = example()
+    frame = pandas.DataFrame(X, columns=[f"g{j}" for j in range(60)])
+    data = frames.from_pandas(frame, npartitions=4)
+    selector = MMFS(6).fit(data, y)
+    known = MMFS(6).fit(frame, y)
+    assert selector.get_feature_names_out().tolist() == known.get_feature_names_out().tolist()
+    assert selector.transform(data).compute().equals(frame[known.get_feature_names_out()])
+    out = MMFS(6).fit(chunked(X), y).transform(chunked(X))
+    np.testing.assert_array_equal(out.compute(), X[:, np.sort(known.indices_)])
+
+
+def test_mistakes_get_one_sentence(monkeypatch):
+    X, y = example()
+    with pytest.raises(ValueError, match="needs X in memory"):
+        SVMRFE(3).fit(chunked(X), y)
+    with pytest.raises(ValueError, match="this needs single columns again and again"):
+        MMFS(3, solver="dcd").fit(chunked(X), y)
+    with pytest.raises(ValueError, match="3 dimensions, not a matrix"):
+        MMFS(3).fit(da.zeros((3, 4, 5)), y)
+    with pytest.raises(ValueError, match="values of type"):
+        MMFS(3).fit(chunked(X).astype(str), y)
+    with pytest.raises(ValueError, match="has 90"):
+        MMFS(3).fit(chunked(X), y[:80])
+    X[3, 4] = np.nan
+    with pytest.raises(ValueError, match="NaN in row 3, column 4"):
+        MMFS(3).fit(chunked(X), y)
+    monkeypatch.setattr(reducing, "HELD", 10)
+    with pytest.raises(ValueError, match=r"in column 4 \(1 columns are affected\)"):
+        MMFS(3).fit(chunked(X), y)
+    for wrong in ({"kernel": "poly2"}, {"relevance": "mutual_info"}, {"solver": "dcd"}):
+        with pytest.raises(ValueError, match="more than 10 columns does not go with"):
+            MMFS(3, **wrong).fit(chunked(X), y)
+
+
+# --- a cluster ----------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    with (
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0"
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        yield client
+
+
+def large(seed=0):
+    """Larger than anything that a fit should bring here: 8 MB."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((500, 2000))
+    y = (X[:, :8].sum(axis=1) + rng.standard_normal(500) > 0).astype(int)
+    return X, y
+
+
+def sent_to_client(client):
+    """Bytes of results that workers sent to the client."""
+
+    def log(dask_worker):
+        return [
+            entry["total"] for entry in dask_worker.transfer_outgoing_log
+            if not str(entry["who"]).startswith("tcp")
+        ]  # fmt: skip
+
+    return sum(sum(sizes) for sizes in client.run(log).values())
+
+
+def test_blocks_stay_with_the_workers(cluster, monkeypatch):
+    X, y = large()
+    data = da.from_array(X, chunks=(250, 250)).persist()
+    distributed.wait(data)
+    before = sent_to_client(cluster)
+    known = MMFS(10).fit(X, y)
+    agree(MMFS(10).fit(data, y), known)
+    moved = sent_to_client(cluster) - before
+    n_taken = 2 * 150 + 400  # columns brought here, and a few numbers of each of the 2,000
+    assert 0 < moved < 8 * (500 * n_taken + 2000 * 20) < X.nbytes / 2
+
+    monkeypatch.setattr(reducing, "HELD", 1000)
+    monkeypatch.setattr(reducing, "MOST_RELEVANT", 200)
+    before = sent_to_client(cluster)
+    agree(MMFS(10).fit(data, y), known, 1e-6)
+    assert 0 < sent_to_client(cluster) - before < 8 * (500 * 200 + 200 * 40)  # nothing of length N
+
+
+def test_from_a_store(cluster, tmp_path):
+    X, y = example()
+    store = write_store(tmp_path / "s", X, y)
+    data = store.to_dask(block=2000)
+    assert data.npartitions > 5
+    agree(MMFS(8).fit(data, y), MMFS(8).fit(store))
+
+
+def test_a_worker_that_dies_in_mid_fit(tmp_path):
+    X, y = large(1)
+    known = MMFS(10).fit(X, y)
+    with (
+        distributed.LocalCluster(
+            n_workers=3, threads_per_worker=1, processes=True, dashboard_address=":0"
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        data = da.from_array(X, chunks=(250, 200)).map_blocks(_slowly, dtype=float)
+        pids = client.run(os.getpid)
+        killed = []
+
+        def kill():
+            while not killed:
+                time.sleep(0.02)
+                if any(client.has_what().values()):
+                    time.sleep(0.3)
+                    victim = next(iter(pids.values()))
+                    os.kill(victim, signal.SIGKILL)
+                    killed.append(victim)
+
+        killer = threading.Thread(target=kill)
+        killer.start()
+        found = MMFS(10).fit(data, y)
+        killer.join()
+    assert killed
+    agree(found, known)
+
+
+def _slowly(block):
+    time.sleep(0.05)
+    return block
