@@ -28,8 +28,8 @@ Array = np.ndarray
 # each that is asked for), and of those that violate their margins at once.
 HELD, MOST_RELEVANT, FOR_EACH, VIOLATORS = 1_000_000, 100_000, 10, 10_000
 
-# Rounds of adding columns, at most; sets that equal columns are counted in.
-ROUNDS, BUCKETS = 20, 16
+# Rounds of adding columns, at most; sets that equal columns are counted in; steps of relevance.
+ROUNDS, BUCKETS, LEVELS = 20, 16, 4096
 
 
 def fit(selector: Any, X: DaskData, y: Any) -> None:
@@ -60,8 +60,7 @@ class Seen(NamedTuple):
     n_usable: int
     n_bad: int  # with values that are not finite
     bad: int  # the first of them
-    J: Array  # the most relevant
-    r: Array
+    levels: Array  # how many columns have a relevance of each of LEVELS
 
 
 class Outside(NamedTuple):
@@ -87,16 +86,21 @@ class Whole:
         self.n_columns = X.shape[1]
         asked = selector.n_features_to_select or 1
         k = int(np.ceil(asked * self.n_columns)) if 0 < asked < 1 else int(asked)
-        n = min(max(MOST_RELEVANT, FOR_EACH * k), self.n_columns)
-        seen = compute([
-            delayed(_seen)(held, self.q, n, part.start)
-            for held, part in zip(self.columns.held, self.columns.parts, strict=True)
-        ])  # fmt: skip
+        seen = compute([delayed(_seen)(held, self.q) for held in self.columns.held])
         self._refuse_bad(seen)
         self.n_usable = sum(some.n_usable for some in seen)
         self.n_distinct = self._count_distinct(mirrors=is_name(selector.kernel, "aligned"))
-        J, r = (np.concatenate([some[place] for some in seen]) for place in (3, 4))
-        self.J = np.sort(J[in_order(-r, n)])
+        self.J = self._most_relevant(seen, max(MOST_RELEVANT, FOR_EACH * k))
+
+    def _most_relevant(self, seen: list[Seen], n: int) -> Array:
+        """About n columns: down to a level that tells how many there are."""
+        reached = np.cumsum(np.sum([some.levels for some in seen], axis=0)[::-1])
+        level = LEVELS - 1 - int(np.searchsorted(reached, n))
+        found = compute([
+            delayed(_above)(held, self.q, level, n, part.start)
+            for held, part in zip(self.columns.held, self.columns.parts, strict=True)
+        ])  # fmt: skip
+        return np.sort(np.concatenate(found))
 
     def part(self) -> DaskData:
         return self.X.of_columns(self.J)
@@ -141,7 +145,8 @@ class Whole:
     def _refuse_bad(self, seen: list[Seen]) -> None:
         n_bad = sum(some.n_bad for some in seen)
         if n_bad:
-            first = next(some.bad for some in seen if some.n_bad)
+            number = next(n for n, some in enumerate(seen) if some.n_bad)
+            first = self.columns.parts[number].start + seen[number].bad
             raise ValueError(
                 f"X has NaN, infinity or numbers too large to square in column {first} ({n_bad:,} "
                 "columns are affected); impute, rescale or drop it."
@@ -174,12 +179,21 @@ def _check(selector: Any) -> None:
 # --- what workers do ----------------------------------------------------------------------------
 
 
-def _seen(held: Held, q: int, n: int, start: int) -> Seen:
-    bad = np.flatnonzero(~np.isfinite(held.inverse))
-    r = correlation(held.products[:, :q])
-    best = in_order(np.where(held.inverse > 0, -r, np.inf), n, below=np.inf)
-    first = start + int(bad[0]) if len(bad) else -1
-    return Seen(int((held.inverse > 0).sum()), len(bad), first, start + best, r[best])
+def _seen(held: Held, q: int) -> Seen:
+    bad, usable = np.flatnonzero(~np.isfinite(held.inverse)), held.inverse > 0
+    levels = np.bincount(_levels(held, q)[usable], minlength=LEVELS)
+    return Seen(int(usable.sum()), len(bad), int(bad[0]) if len(bad) else -1, levels)
+
+
+def _levels(held: Held, q: int) -> Array:
+    r = np.nan_to_num(correlation(held.products[:, :q]))
+    return np.minimum(LEVELS * r, LEVELS - 1).astype(np.int64)
+
+
+def _above(held: Held, q: int, level: int, n: int, start: int) -> Array:
+    """The most relevant columns, down to a level, and no more than n."""
+    levels = np.where(held.inverse > 0, _levels(held, q), -1)
+    return start + in_order(-levels.astype(float), n, below=0.5 - level)
 
 
 def _outside(
@@ -199,12 +213,13 @@ def _outside(
 
 
 def _split(held: Held, q: int, mirrors: bool) -> list[Array]:
-    """Fingerprints of a block as whole numbers, in BUCKETS sets."""
+    """Fingerprints of a block as whole numbers, in BUCKETS sets; equal ones once."""
     marks = np.rint(held.products[held.inverse > 0, q:] * 2.0**33).astype(np.int64)
     if mirrors:
         marks *= np.where(marks[:, :1] < 0, -1, 1)
-    keys = marks[:, 0] * np.int64(0x9E3779B97F4A7C) + marks[:, 1]
-    return [keys[keys % BUCKETS == k] for k in range(BUCKETS)]
+    keys = _once(marks[:, 0] * np.int64(0x9E3779B97F4A7C15 - 2**64) + marks[:, 1])
+    width = 2**64 // BUCKETS
+    return np.split(keys, np.searchsorted(keys, [k * width - 2**63 for k in range(1, BUCKETS)]))
 
 
 def _bucket(split: list[Array], k: int) -> Array:
@@ -212,4 +227,10 @@ def _bucket(split: list[Array], k: int) -> Array:
 
 
 def _distinct(buckets: list[Array]) -> int:
-    return len(np.unique(np.concatenate(buckets)))
+    return len(_once(np.concatenate(buckets)))
+
+
+def _once(keys: Array) -> Array:
+    """Each number once, in order; NumPy's `unique` takes ten times as long."""
+    keys = np.sort(keys)
+    return keys[np.append(True, keys[1:] != keys[:-1])[: len(keys)]]
