@@ -28,8 +28,8 @@ Array = np.ndarray
 # each that is asked for), and of those that violate their margins at once.
 HELD, MOST_RELEVANT, FOR_EACH, VIOLATORS = 1_000_000, 100_000, 10, 10_000
 
-# Rounds of adding columns, at most; sets that equal columns are counted in; steps of relevance.
-ROUNDS, BUCKETS, LEVELS = 20, 16, 4096
+# Rounds of adding columns, at most; steps of relevance; columns among which equal ones are counted.
+ROUNDS, LEVELS, COUNTED = 20, 4096, 1 << 22
 
 
 def fit(selector: Any, X: DaskData, y: Any) -> None:
@@ -153,13 +153,10 @@ class Whole:
             )
 
     def _count_distinct(self, mirrors: bool) -> int:
-        """Columns that are not constant, equal ones once; counted among the workers."""
-        split = [delayed(_split)(held, self.q, mirrors) for held in self.columns.held]
-        counts = [
-            delayed(_distinct)([delayed(_bucket)(some, k) for some in split])
-            for k in range(BUCKETS)
-        ]
-        return int(sum(compute(counts)))
+        """Columns that are not constant, equal ones once; of very many, counted in a sample."""
+        one_in = 1 << max(0, (self.n_usable // COUNTED).bit_length())
+        keys = [delayed(_keys)(held, self.q, mirrors, one_in) for held in self.columns.held]
+        return min(one_in * compute([delayed(_distinct)(keys)])[0], self.n_usable)
 
 
 def _check(selector: Any) -> None:
@@ -212,22 +209,17 @@ def _outside(
     return Outside(start + J, G[J], r[J])
 
 
-def _split(held: Held, q: int, mirrors: bool) -> list[Array]:
-    """Fingerprints of a block as whole numbers, in BUCKETS sets; equal ones once."""
+def _keys(held: Held, q: int, mirrors: bool, one_in: int) -> Array:
+    """Fingerprints as whole numbers, each once; of several, equal ones all or none."""
     marks = np.rint(held.products[held.inverse > 0, q:] * 2.0**33).astype(np.int64)
     if mirrors:
         marks *= np.where(marks[:, :1] < 0, -1, 1)
-    keys = _once(marks[:, 0] * np.int64(0x9E3779B97F4A7C15 - 2**64) + marks[:, 1])
-    width = 2**64 // BUCKETS
-    return np.split(keys, np.searchsorted(keys, [k * width - 2**63 for k in range(1, BUCKETS)]))
+    keys = marks[:, 0] * np.int64(0x9E3779B97F4A7C15 - 2**64) + marks[:, 1]
+    return _once(keys[(keys >> 32) % one_in == 0])
 
 
-def _bucket(split: list[Array], k: int) -> Array:
-    return split[k]
-
-
-def _distinct(buckets: list[Array]) -> int:
-    return len(_once(np.concatenate(buckets)))
+def _distinct(keys: list[Array]) -> int:
+    return len(_once(np.concatenate(keys)))
 
 
 def _once(keys: Array) -> Array:

@@ -171,13 +171,11 @@ class DaskColumns(Columns):
         blocks, vectors = self.X.blocks, [delayed(np.ascontiguousarray(V[r])) for r in self.rows]
         work, together = delayed(work), delayed(together)
         given = [()] * len(self.parts) if known is None else [(some,) for some in known]
-        return [
-            together([
-                work(block, v, *some, *extra)
-                for block, v in zip(column, vectors, strict=True)
-            ])
-            for column, some in zip(blocks.T, given, strict=True)
-        ]  # fmt: skip
+        out = []
+        for column, some in zip(blocks.T, given, strict=True):
+            found = [work(X, v, *some, *extra) for X, v in zip(column, vectors, strict=True)]
+            out.append(found[0] if len(found) == 1 else together(found))
+        return out
 
 
 # --- what workers do ----------------------------------------------------------------------------
