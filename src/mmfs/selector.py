@@ -83,10 +83,11 @@ class MMFS(Selector):
     relevance : {"correlation", "mutual_info", "binned_mutual_info", "hsic"}, array or callable, \
             default="correlation"
         "correlation" is |rho| with the target, or the correlation ratio for several classes or
-        outputs. "mutual_info" is scikit-learn's nearest-neighbour estimate (for sparse data the
-        binned one), "binned_mutual_info" a fast one on three states per column; both are put on
-        the scale of a correlation by sqrt(1 - exp(-2 I)). "hsic" is dependence of any shape. A
-        callable is given (X, y). If values given exceed 1, all are divided by the largest.
+        outputs. "mutual_info" is scikit-learn's nearest-neighbour estimate (for sparse data, and
+        data that are not in memory, the binned one), "binned_mutual_info" a fast one on three
+        states per column; both are put on the scale of a correlation by sqrt(1 - exp(-2 I)).
+        "hsic" is dependence of any shape. A callable is given (X, y). If values given exceed 1,
+        all are divided by the largest.
     formulation : {"squared_bias", "constrained"}, default="squared_bias"
         "constrained" replaces the term in gamma by the constraint sum(alpha) = 1.
     center : bool, default=True

@@ -1,5 +1,8 @@
 """What a place for data has to offer: four operations on standardised columns.
 
+In memory these are `DenseColumns`, `CscColumns` and `CsrColumns`; data that are not in memory are
+`Elsewhere`, and say themselves what their columns are.
+
 Column j of the data, x_j, is standardised to f_j = (x_j - mean_j) * inverse_j: unit norm, and
 zero mean unless `center=False`. It is never stored in that form. F is the matrix of all f_j.
 """

@@ -7,6 +7,7 @@ a graph of tasks that Dask can compute again: a worker that dies takes nothing a
 """
 
 from collections.abc import Callable, Iterable
+from copy import copy
 from functools import reduce
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -42,17 +43,12 @@ class DaskData(Elsewhere):
             raise ValueError(f"X holds values of type {X.dtype}; encode them as numbers.")
         if any(np.isnan(size) for sizes in X.chunks for size in sizes):
             X = X.compute_chunk_sizes()
-        self.X = _kept(X)
-        self.shape = X.shape
+        self.shape, self.chunks = X.shape, X.chunks
+        self.blocks = _kept(X.to_delayed())  # of rows x of columns: tasks, to be done or done
         self.size = 0  # never worth threads here
 
     def __repr__(self) -> str:
-        return f"a Dask array of {self.X.npartitions} blocks"
-
-    @property
-    def blocks(self) -> Array:
-        """Blocks of rows x blocks of columns, each a task yet to be done."""
-        return self.X.to_delayed()
+        return f"a Dask array of {self.blocks.size} blocks"
 
     def columns(self, *, center: bool, n_jobs: int | None) -> "DaskColumns":
         return DaskColumns(self, center=center, n_jobs=n_jobs)
@@ -61,26 +57,40 @@ class DaskData(Elsewhere):
         return DaskColumns(self, center=False).raw(J)
 
     def of_rows(self, rows: Array) -> "DaskData":
-        return DaskData(self.X[rows])
+        return self._some(rows, 0)
 
     def of_columns(self, J: Array) -> "DaskData":
-        """Some of the columns, in rising order, where they are."""
-        return DaskData(self.X[:, J])
+        """Some of the columns, by rising numbers, where they are."""
+        return self._some(J, 1)
+
+    def _some(self, numbers: Array, axis: int) -> "DaskData":
+        found = _by_range(numbers, _ranges(self.chunks[axis]))
+        blocks, pick = np.take(self.blocks, list(found), axis=axis), delayed(_pick)
+        chosen = {n: delayed(some) for n, some in enumerate(found.values())}
+        for place in np.ndindex(blocks.shape):
+            blocks[place] = pick(blocks[place], chosen[place[axis]], axis)
+        fewer, chunks = copy(self), list(self.chunks)
+        chunks[axis] = tuple(len(some) for some in found.values())
+        fewer.chunks, fewer.blocks = tuple(chunks), _kept(blocks)
+        fewer.shape = (sum(chunks[0]), sum(chunks[1]))
+        return fewer
 
 
 def is_dask(X: Any) -> bool:
     return type(X).__module__.partition(".")[0] in ("dask", "dask_expr") and hasattr(X, "dask")
 
 
-def _kept(X: Any) -> Any:
+def _kept(blocks: Array) -> Array:
     """In the memory of the workers, if there are any; in one process it would be in the way."""
     try:
         from distributed import get_client
 
         get_client()
     except (ImportError, ValueError):
-        return X
-    return X.persist()
+        return blocks
+    out = np.empty_like(blocks)
+    out.ravel()[:] = _persist(blocks.ravel().tolist())
+    return out
 
 
 class DaskColumns(Columns):
@@ -90,7 +100,7 @@ class DaskColumns(Columns):
 
     def __init__(self, X: DaskData, *, center: bool = True, n_jobs: int | None = None) -> None:
         super().__init__(X, center=center, n_jobs=n_jobs)
-        self.rows, self.parts = (_ranges(sizes) for sizes in X.X.chunks)
+        self.rows, self.parts = (_ranges(sizes) for sizes in X.chunks)
         self.held: list[Any] = []  # of each block of columns, on a worker
 
     def moments(self, V: Array) -> Array:
@@ -124,20 +134,15 @@ class DaskColumns(Columns):
         """The columns J as they are, here."""
         blocks = self.X.blocks
         order = np.argsort(J, kind="stable")
-        where = np.searchsorted(J[order], [part.start for part in self.parts] + [self.shape[1]])
-        wanted = [
-            (number, J[order][a:b] - self.parts[number].start)
-            for number, (a, b) in enumerate(pairwise(where.tolist()))
-            if a < b
-        ]
-        wanted = wanted or [(0, J)]  # none, of the right kind
-        pick = delayed(_columns_of_block)
-        stacks = [[pick(block, some) for block in blocks[:, n]] for n, some in wanted]
-        found = compute([delayed(_stack)(stack) for stack in stacks])
-        if all(map(sp.issparse, found)):
-            X = sp.csc_array(sp.hstack(found))
+        found = _by_range(J[order], self.parts)
+        wanted = found or {0: J}  # none, of the right kind
+        pick = delayed(_pick)
+        stacks = [[pick(X, some, 1) for X in blocks[:, n]] for n, some in wanted.items()]
+        columns = compute([delayed(_stack)(stack) for stack in stacks])
+        if all(map(sp.issparse, columns)):
+            X = sp.csc_array(sp.hstack(columns))
         else:
-            X = np.hstack([_dense(some) for some in found])
+            X = np.hstack([_dense(some) for some in columns])
         return X[:, np.argsort(order, kind="stable")]
 
     def states(self, cuts: Array, labels: Array, n_labels: int, start: int, stop: int) -> Array:
@@ -195,8 +200,9 @@ def states_of_block(X: Any, labels: Array, cuts: Array, n_labels: int) -> Array:
     return known.states(cuts, labels, n_labels, 0, X.shape[1])
 
 
-def _columns_of_block(X: Any, J: Array) -> Any:
-    return tidy(X)[:, J]
+def _pick(X: Any, numbers: Array, axis: int) -> Any:
+    """Rows or columns of a block."""
+    return tidy(X)[:, numbers] if axis else tidy(X)[numbers]
 
 
 def _join(found: list[Moments]) -> Moments:
@@ -245,3 +251,13 @@ def _persist(tasks: list[Any]) -> list[Any]:
 def _ranges(sizes: Iterable[int]) -> list[slice]:
     ends = np.append(0, np.cumsum(list(sizes))).tolist()
     return [slice(a, b) for a, b in pairwise(ends)]
+
+
+def _by_range(numbers: Array, ranges: list[slice]) -> dict[int, Array]:
+    """Of rising numbers those in each range that has any, counted from its start."""
+    where = np.searchsorted(numbers, [*(some.start for some in ranges), ranges[-1].stop])
+    return {
+        n: numbers[a:b] - ranges[n].start
+        for n, (a, b) in enumerate(pairwise(where.tolist()))
+        if a < b
+    }

@@ -36,6 +36,10 @@ ENTRIES = ("indices", "data")
 PORTION = 1 << 20
 
 
+# Entries that take a worker as long as what else there is to do for a column.
+AS_ENTRIES = 10
+
+
 class StoreProblem(ValueError):
     """A folder that is not a column store, or not whole."""
 
@@ -139,11 +143,12 @@ class Store(Elsewhere):
     def to_dask(self, block: int = 1 << 26) -> Any:
         """A Dask array of sparse blocks of columns, which workers read from the store themselves.
 
-        The folder must be there for them under the same name; `block` is the size of one in bytes.
+        The folder must be there for them under the same name; a block has about `block` bytes.
         """
         dask, array = (needed(name, "dask", "to_dask()") for name in ("dask", "dask.array"))
         n_entries = max(1, block // (self.indices.itemsize + self.data.itemsize))
-        cuts = np.searchsorted(self.indptr, np.arange(n_entries, self.nnz, n_entries))
+        work = self.indptr + AS_ENTRIES * np.arange(self.shape[1] + 1)
+        cuts = np.searchsorted(work, np.arange(n_entries, work[-1], n_entries))
         ends = np.unique([0, *cuts, self.shape[1]]).tolist()
         load, meta = dask.delayed(_load, pure=True), sp.csc_array((0, 0), dtype=self.dtype)
         blocks = [
