@@ -73,7 +73,7 @@ def test_other_selectors_take_it_too(selector):
 
 
 @pytest.mark.parametrize("chunks", ["rows", "columns", "both"])
-@pytest.mark.parametrize("k", [8, 40, None, 0.05])
+@pytest.mark.parametrize("k", [8, 40, None, 0.05, 56])
 @pytest.mark.parametrize(
     "how",
     [
@@ -145,6 +145,14 @@ def test_mistakes_get_one_sentence(monkeypatch):
         MMFS(3).fit(chunked(X).astype(str), y)
     with pytest.raises(ValueError, match="has 90"):
         MMFS(3).fit(chunked(X), y[:80])
+    with monkeypatch.context() as patch:
+        patch.setattr(reducing, "HELD", 10)
+        with pytest.raises(ValueError, match="all 60 columns of X are constant"):
+            MMFS(3).fit(chunked(np.ones((90, 60))), y)
+        with pytest.raises(ValueError, match="n_features_to_select=61 is more than"):
+            MMFS(61).fit(chunked(X), y)
+        with pytest.raises(ValueError, match="n_features_to_select must be"):
+            MMFS("many").fit(chunked(X), y)
     X[3, 4] = np.nan
     with pytest.raises(ValueError, match="NaN in row 3, column 4"):
         MMFS(3).fit(chunked(X), y)

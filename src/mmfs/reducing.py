@@ -19,7 +19,7 @@ from mmfs.posing import Posed
 from mmfs.problem import Verdict, judge
 from mmfs.relevance import correlation, encode_target, level_of_chance
 from mmfs.solvers import Solution, in_order
-from mmfs.validation import is_name, read_input
+from mmfs.validation import check_parameters, is_int, is_name, read_input, refuse_constant
 from mmfs.warn import warn_caller
 
 Array = np.ndarray
@@ -34,6 +34,7 @@ ROUNDS, LEVELS, COUNTED = 20, 4096, 1 << 22
 
 def fit(selector: Any, X: DaskData, y: Any) -> None:
     """Fit an MMFS: solve among the most relevant columns, until all others agree."""
+    check_parameters(selector)
     whole = Whole(selector, X, y)
     for left in reversed(range(ROUNDS)):
         posed, rng = selector._pose(whole.part(), whole.y)
@@ -85,17 +86,18 @@ class Whole:
         self.q = self.target.Y.shape[1]
         self.n_columns = X.shape[1]
         asked = selector.n_features_to_select or 1
-        k = int(np.ceil(asked * self.n_columns)) if 0 < asked < 1 else int(asked)
+        k = int(asked) if is_int(asked) else int(np.ceil(asked * self.n_columns))
         seen = compute([delayed(_seen)(held, self.q) for held in self.columns.held])
         self._refuse_bad(seen)
         self.n_usable = sum(some.n_usable for some in seen)
+        refuse_constant(self.n_columns, self.n_usable)
         self.n_distinct = self._count_distinct(mirrors=is_name(selector.kernel, "aligned"))
         self.J = self._most_relevant(seen, max(MOST_RELEVANT, FOR_EACH * k))
 
     def _most_relevant(self, seen: list[Seen], n: int) -> Array:
         """About n columns: down to a level that tells how many there are."""
         reached = np.cumsum(np.sum([some.levels for some in seen], axis=0)[::-1])
-        level = LEVELS - 1 - int(np.searchsorted(reached, n))
+        level = max(LEVELS - 1 - int(np.searchsorted(reached, n)), 0)
         found = compute([
             delayed(_above)(held, self.q, level, n, part.start)
             for held, part in zip(self.columns.held, self.columns.parts, strict=True)
@@ -139,6 +141,7 @@ class Whole:
             solution.gamma,
         )  # fmt: skip
         closed = everything.relative_gap <= max(self.tol, verdict.relative_gap)
+        closed &= all(len(some.J) < VIOLATORS for some in found)  # or there may be more
         wanted = in_order(G, VIOLATORS) if below > 0 or not closed else G[:0].astype(int)
         return everything, J[wanted]
 
