@@ -56,7 +56,10 @@ def test_the_plan_moves_as_it_should():
     costs = [planned(model, future(300, n), Network()) for n in (16, 64, 250, 1000)]
     assert all(a.entries > b.entries for a, b in pairwise(costs))
     assert all(a.tasks < b.tasks for a, b in pairwise(costs))
-    assert costs[0].largest == "entries" and costs[-1].largest == "tasks"
+    dense = [planned(model, future(3_000, n), Network()) for n in (16, 1000)]
+    assert dense[0].largest == "entries" and dense[1].largest == "tasks"
+    assert dense[0].entries == pytest.approx(10 * costs[0].entries)
+    assert costs[-1].seconds == pytest.approx(sum(costs[-1]))
     few, many = future(300, 16), future(300, 1000)
     assert memory(few) > memory(many) > 8 * 1e7
     assert sent(many, tree=False) > 50 * sent(many)

@@ -102,8 +102,8 @@ class Asked:
         format: str | None = None,
         progress: Progress | None = None,
     ) -> None:
-        if not path.exists():
-            raise FileProblem(f"there is no file {path}.")
+        if not path.suffix and not path.exists():
+            raise FileProblem(f"there is no file or folder {path}.")
         self.path, self.target, self.groups, self.names = path, target, groups, names
         self.progress, self.kind = progress, format_of(path, format)
         by_lines = transpose and self.kind.read is text.read_text

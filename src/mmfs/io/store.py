@@ -98,7 +98,7 @@ def write_store(
     >>> path = pathlib.Path(tempfile.mkdtemp(), "clicks")
     >>> store = write_store(path, parts())
     >>> MMFS(n_features_to_select=2).fit(store, store.y).indices_.tolist()
-    [3, 20]
+    [20, 3]
     """
     if sp.issparse(data) or isinstance(data, np.ndarray):
         parts = table_parts(Table(data))
