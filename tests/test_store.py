@@ -165,6 +165,8 @@ def test_damaged_entries_are_refused_when_read(tmp_path, name):
     store = open_store(path)  # not looked at yet
     refused(store, "is damaged: entries from column")
     with pytest.raises(StoreProblem, match="is damaged"):
+        MMFS(2).fit(store[:80], y[:80])
+    with pytest.raises(StoreProblem, match="is damaged"):
         store.check()
 
 

@@ -99,10 +99,14 @@ class CscColumns(SparseColumns):
 
         def work(a: int, b: int) -> None:
             a, b = max(a, start), min(b, stop)
-            counting.csc_states(*self.arrays, cuts, labels, sizes, a, b, start, counts)
+            if a < b:
+                self._find_states(cuts, labels, sizes, a, b, start, counts)
 
         self._each(work, self._portions())
         return counts
+
+    def _find_states(self, *given: Any) -> None:
+        counting.csc_states(*self.arrays, *given)
 
 
 class CsrColumns(SparseColumns):

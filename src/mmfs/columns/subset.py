@@ -6,7 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from mmfs._compiled import counting, passes
-from mmfs.columns.base import Array, Elsewhere, label_counts
+from mmfs.columns.base import Array, Elsewhere
 from mmfs.columns.sparse import CscColumns, SparseBlock
 
 
@@ -59,7 +59,8 @@ class StoreRowColumns(CscColumns):
         self.X, self.arrays = X, (X.store.indptr, None, None)  # there is no whole of the others
 
     def _find_moments(self, *given: Any) -> bool:
-        V, center, start, stop, *out = given[3:]
+        indptr, _, _, V, center, start, stop, *out = given
+        self.X.store.check(int(indptr[start]), int(indptr[stop]))
         here = self.X.only(start, stop)
         return passes.csc_moments(
             *here, V, center, 0, stop - start, *(some[start:stop] for some in out)
@@ -73,16 +74,7 @@ class StoreRowColumns(CscColumns):
     def take(self, J: Array) -> SparseBlock:
         return SparseBlock(self.X.load(J), self.mean[J], self.inverse[J])
 
-    def states(self, cuts: Array, labels: Array, n_labels: int, start: int, stop: int) -> Array:
-        self.n_passes += start == 0
-        sizes = label_counts(labels, n_labels)
-        counts = np.empty((stop - start, cuts.shape[1] + 1, *sizes.shape), dtype=np.int32)
-
-        def work(a: int, b: int) -> None:
-            a, b = max(a, start), min(b, stop)
-            if a < b:
-                here, part = self.X.only(a, b), slice(a - start, b - start)
-                counting.csc_states(*here, cuts[a:b], labels, sizes, 0, b - a, 0, counts[part])
-
-        self._each(work, self._portions())
-        return counts
+    def _find_states(self, *given: Any) -> None:
+        cuts, labels, sizes, a, b, first, counts = given
+        part = counts[a - first : b - first]
+        counting.csc_states(*self.X.only(a, b), cuts[a:b], labels, sizes, 0, b - a, 0, part)
