@@ -131,12 +131,16 @@ class Store(Elsewhere):
         return open_store, (self.path,)
 
     def load(self, J: Array) -> sp.csc_array:
-        starts, stops = self.indptr[J], self.indptr[J + 1]
-        ends = np.append(0, np.cumsum(stops - starts))
+        ends = np.append(0, np.cumsum(self.indptr[J + 1] - self.indptr[J]))
         kind = np.int32 if ends[-1] < 2**31 else np.int64  # SciPy has one type for both
         indices, data = np.empty(ends[-1], dtype=kind), np.empty(ends[-1], dtype=self.dtype)
-        for start, stop, a, b in zip(starts, stops, ends, ends[1:], strict=False):
-            indices[a:b], data[a:b] = self.indices[start:stop], self.data[start:stop]
+        stretches = [0, *(np.flatnonzero(np.diff(J) != 1) + 1).tolist(), len(J)]
+        for a, b in pairwise(stretches if len(J) else []):  # of columns that follow each other
+            here, there = (
+                slice(ends[a], ends[b]),
+                slice(self.indptr[J[a]], self.indptr[J[b - 1] + 1]),
+            )
+            indices[here], data[here] = self.indices[there], self.data[there]
         out = sp.csc_array((data, indices, ends.astype(kind)), shape=(self.shape[0], len(J)))
         out.has_sorted_indices = out.has_canonical_format = True
         return out
