@@ -4,10 +4,12 @@ import os
 import signal
 import threading
 import time
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.exceptions import ConvergenceWarning
 
 import mmfs.reducing as reducing
 from mmfs import (
@@ -23,6 +25,7 @@ from mmfs import (
     StabilitySelector,
     write_store,
 )
+from mmfs.columns.cluster import Held
 from tests.test_store import example
 
 da = pytest.importorskip("dask.array")
@@ -119,6 +122,43 @@ def test_the_first_few_columns_were_not_enough_and_others_were_added(monkeypatch
     assert added[0] > 0 and added[-1] == 0
 
 
+def test_a_truncated_list_of_violators_certifies_nothing(monkeypatch):
+    for name, value in (("HELD", 10), ("MOST_RELEVANT", 5), ("FOR_EACH", 1), ("VIOLATORS", 8)):
+        monkeypatch.setattr(reducing, name, value)
+    X, y = example()
+    known = MMFS(gamma=0.01, C=0.05).fit(X, y)
+    agree(MMFS(gamma=0.01, C=0.05).fit(chunked(X), y), known, 1e-6)
+    monkeypatch.setattr(reducing, "ROUNDS", 1)
+    with pytest.warns(ConvergenceWarning, match="still being added after 1 rounds"):
+        assert MMFS(gamma=0.01, C=0.05).fit(chunked(X), y).gap_ == np.inf
+
+
+def test_the_most_relevant_columns_are_those():
+    rng = np.random.default_rng(0)
+    r = np.concatenate([rng.random(400) * 1e-3, rng.random(400) * 1e-5, [1.0, 0.0]])
+    held = [
+        Held(np.zeros(401), np.append(np.ones(400), k), np.outer(part, [1.0, 0.0, 0.0]))
+        for k, part in enumerate(np.split(r, 2))
+    ]
+    seen = [reducing._seen(some, 1) for some in held]
+    assert [some.n_usable for some in seen] == [400, 401]
+    r[400] = -1  # constant
+    whole = object.__new__(reducing.Whole)
+    whole.q, whole.columns = 1, SimpleNamespace(held=held, parts=[slice(0, 401), slice(401, 802)])
+    for n in (1, 50, 300, 799, 900):
+        found = whole._most_relevant(seen, n)
+        best = np.sort(np.argsort(-np.round(r, 12), kind="stable")[: min(n, 801)])
+        assert found.tolist() == best.tolist()
+
+
+def test_an_unfinished_solution_is_told_of_once(monkeypatch):
+    monkeypatch.setattr(reducing, "HELD", 10)
+    X, y = large()
+    with pytest.warns(ConvergenceWarning) as caught:
+        MMFS(5, max_iter=1, gamma=0.001).fit(da.from_array(X, chunks=(500, 400)), y)
+    assert len(caught) == 1 and "solver='working_set' stopped" in str(caught[0].message)
+
+
 def test_transform_names_and_frames():
     pandas = pytest.importorskip("pandas")
     frames = pytest.importorskip("dask.dataframe")
@@ -157,7 +197,7 @@ def test_mistakes_get_one_sentence(monkeypatch):
     with pytest.raises(ValueError, match="NaN in row 3, column 4"):
         MMFS(3).fit(chunked(X), y)
     monkeypatch.setattr(reducing, "HELD", 10)
-    with pytest.raises(ValueError, match=r"in column 4 \(1 columns are affected\)"):
+    with pytest.raises(ValueError, match=r"too small to square in column 4; impute"):
         MMFS(3).fit(chunked(X), y)
     for wrong in ({"kernel": "poly2"}, {"relevance": "mutual_info"}, {"solver": "dcd"}):
         with pytest.raises(ValueError, match="more than 10 columns does not go with"):

@@ -222,11 +222,32 @@ def test_mistakes_with_stores_get_one_sentence(tmp_path):
         write_store(tmp_path / "no" / "s", X)
     with pytest.raises(ValueError, match="y has 5 values for 90 rows"):
         write_store(tmp_path / "u", X, y[:5])
-    with pytest.raises(ValueError, match="must be an array, a sparse matrix"):
+    with pytest.raises(ValueError, match="must be an array or a sparse matrix"):
         write_store(tmp_path / "u", [[1.0, 2.0]])
     with pytest.raises(FileProblem, match="no rows"):
         write_store(tmp_path / "u", iter(()))
     assert sorted(p.name for p in tmp_path.iterdir()) == ["notes", "s", "t"]
+
+
+def test_parts_must_fit_together(tmp_path):
+    X, _ = example()
+    for parts in ([X, X[:, :50]], [X[:, :50], X]):
+        with pytest.raises(ValueError, match="columns, but those before it have"):
+            write_store(tmp_path / "s", iter(parts))
+    with pytest.raises(ValueError, match="of numbers"):
+        write_store(tmp_path / "s", iter([X.astype(str)]))
+    with pytest.raises(ValueError, match="of numbers"):
+        write_store(tmp_path / "s", iter([X * 1j]))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_store_that_was_replaced_is_not_mixed_up(tmp_path):
+    pytest.importorskip("dask")
+    X, y = example()
+    array = write_store(tmp_path / "s", X, y).to_dask()
+    write_store(tmp_path / "s", 2 * X, y, force=True)
+    with pytest.raises(StoreProblem, match="was replaced since"):
+        array.compute()
 
 
 def test_nan_is_kept_and_refused_at_the_fit(tmp_path):
@@ -321,6 +342,37 @@ def test_filters_other_targets_and_whole_reading(tmp_path):
         read_table(path, transpose=True, stream=True)
     table = read_table(tmp_path / "b", target=labels)
     assert table.y.tolist() == y.tolist() and table.X.shape == X.shape
+
+
+def test_blank_stretches_of_a_table_do_not_count_as_parts(tmp_path, monkeypatch):
+    from mmfs.io import text
+
+    monkeypatch.setattr(text, "LINES", 3000)
+    X, y = example()
+    path = write(tmp_path, "csv", X, y)
+    lines = path.read_text().splitlines()
+    path.write_text("\n".join([*lines[:20], *[""] * 20_000, *lines[20:]]) + "\n")
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(runs_module.Runs, "merge", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            convert_to_store(asked(path), tmp_path / "s", memory=1 << 12)
+    same(convert_to_store(asked(path), tmp_path / "s", memory=1 << 12), X)
+
+
+def test_numbers_of_columns_are_kept(tmp_path):
+    from scipy.io import mmwrite
+
+    X, _ = example()
+    mmwrite(tmp_path / "counts.mtx", sp.coo_array(X))
+    whole = read_table(tmp_path / "counts.mtx")
+    store = convert_to_store(Asked(tmp_path / "counts.mtx"), tmp_path / "s")
+    assert store.numbered_from == whole.numbered_from == 1
+    with pytest.raises(FileProblem, match="is a column store already"):
+        convert_to_store(Asked(tmp_path / "s"), tmp_path / "t")
 
 
 def test_missing_labels_are_refused_while_converting(tmp_path):

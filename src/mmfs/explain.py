@@ -46,8 +46,8 @@ def explain(selector: Any, X: Any, features: Any, n_dropped: int, names: Any = N
         raise ValueError(f"n_dropped must be a whole number >= 0, got {n_dropped!r}.")
     pandas = needed("pandas", "explain", "explain()")
     X = elsewhere(X)
-    if names is None:
-        names = getattr(X, "feature_names", None) if isinstance(X, Elsewhere) else None
+    if names is None and isinstance(X, Elsewhere):
+        names = X.feature_names
     if names is None:
         names = getattr(selector, "feature_names_in_", None)
     elif not callable(names) and len(names) != selector.n_features_in_:

@@ -12,14 +12,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from mmfs.columns.cluster import DaskColumns, DaskData, Held, compute, delayed
+from mmfs.columns.cluster import DaskColumns, DaskData, Held, by_range, compute, delayed
 from mmfs.columns.distinct import fingerprint_vectors
 from mmfs.kernels import directions
 from mmfs.posing import Posed
 from mmfs.problem import Verdict, judge
 from mmfs.relevance import correlation, encode_target, level_of_chance
 from mmfs.solvers import Solution, in_order
-from mmfs.validation import check_parameters, is_int, is_name, read_input, refuse_constant
+from mmfs.validation import check_parameters, is_name, number_to_select, read_input
 from mmfs.warn import warn_caller
 
 Array = np.ndarray
@@ -28,22 +28,26 @@ Array = np.ndarray
 # each that is asked for), and of those that violate their margins at once.
 HELD, MOST_RELEVANT, FOR_EACH, VIOLATORS = 1_000_000, 100_000, 10, 10_000
 
-# Rounds of adding columns, at most; steps of relevance; columns among which equal ones are counted.
-ROUNDS, LEVELS, COUNTED = 20, 4096, 1 << 22
+# Rounds of adding columns, at most; steps of relevance up to 1; columns among which equal ones are
+# counted.
+ROUNDS, LEVELS, COUNTED = 20, (0x3F800000 >> 17) + 1, 1 << 22
 
 
 def fit(selector: Any, X: DaskData, y: Any) -> None:
     """Fit an MMFS: solve among the most relevant columns, until all others agree."""
     check_parameters(selector)
+    selector._check_combinations()
     whole = Whole(selector, X, y)
-    for left in reversed(range(ROUNDS)):
+    for _ in range(ROUNDS):
         posed, rng = selector._pose(whole.part(), whole.y)
         posed = whole.complete(posed)
-        verdict, missing = whole.judge(posed, *selector._solve(posed, rng))
-        if not (len(missing) and left):
+        solution, selected = selector._solve(posed, rng)
+        verdict, missing = whole.judge(posed, solution, selected)
+        unsolved = solution.verdict.relative_gap > selector.tol  # which has been warned of
+        if len(missing) == 0 or unsolved:
             break
         whole.J = np.union1d(whole.J, missing)
-    if verdict.relative_gap > selector.tol:
+    else:
         warn_caller(
             f"columns were still being added after {ROUNDS} rounds, at a relative duality gap of "
             f"{verdict.relative_gap:.1e}; raise tol or gamma.",
@@ -85,24 +89,25 @@ class Whole:
         self.columns.hold(np.hstack([self.target.Y, marks]))
         self.q = self.target.Y.shape[1]
         self.n_columns = X.shape[1]
-        asked = selector.n_features_to_select or 1
-        k = int(asked) if is_int(asked) else int(np.ceil(asked * self.n_columns))
         seen = compute([delayed(_seen)(held, self.q) for held in self.columns.held])
         self._refuse_bad(seen)
         self.n_usable = sum(some.n_usable for some in seen)
-        refuse_constant(self.n_columns, self.n_usable)
+        asked = selector.n_features_to_select
+        k = number_to_select(asked, self.n_columns, self.n_usable, unasked=1) or 1
         self.n_distinct = self._count_distinct(mirrors=is_name(selector.kernel, "aligned"))
         self.J = self._most_relevant(seen, max(MOST_RELEVANT, FOR_EACH * k))
 
     def _most_relevant(self, seen: list[Seen], n: int) -> Array:
-        """About n columns: down to a level that tells how many there are."""
-        reached = np.cumsum(np.sum([some.levels for some in seen], axis=0)[::-1])
+        """n columns, among those down to the level that so many reach."""
+        levels = np.sum([some.levels for some in seen], axis=0, dtype=np.int64)
+        reached = np.cumsum(levels[::-1])
         level = max(LEVELS - 1 - int(np.searchsorted(reached, n)), 0)
         found = compute([
             delayed(_above)(held, self.q, level, n, part.start)
             for held, part in zip(self.columns.held, self.columns.parts, strict=True)
         ])  # fmt: skip
-        return np.sort(np.concatenate(found))
+        J, r = map(np.concatenate, zip(*found, strict=True))
+        return np.sort(J[in_order(-r, n)])
 
     def part(self) -> DaskData:
         return self.X.of_columns(self.J)
@@ -121,18 +126,17 @@ class Whole:
         verdict, problem, tau = solution.verdict, posed.problem, posed.tau
         block, U = solution.taken.block, solution.taken.U
         assert block is not None
-        if U is None:
-            W = block.combine(solution.alpha[:, None])
-        else:
-            W = block.combine(solution.alpha[:, None] * U)
+        alpha = solution.alpha[:, None]
+        W = block.combine(alpha if U is None else alpha * U)
         # Columns to make up the number are those with the smallest gradients of all.
-        below = max(0.0, float(verdict.gradient[selected].max(initial=0.0)))
-        tasks = zip(self.columns.products(W), self.columns.held, self.columns.parts, strict=True)
+        here = np.append(selected, solution.J)
+        below = max(0.0, float(verdict.gradient[here].max(initial=0.0)))
+        parts, known = self.columns.parts, by_range(self.J, self.columns.parts)
+        tasks = zip(self.columns.products(W), self.columns.held, strict=True)
         found = compute([
             delayed(_outside)(products, held, self.q, U is not None, verdict.b, tau, below,
-                              self.J[(part.start <= self.J) & (part.stop > self.J)] - part.start,
-                              part.start)
-            for products, held, part in tasks
+                              known.get(n, np.empty(0, dtype=int)), parts[n].start)
+            for n, (products, held) in enumerate(tasks)
         ])  # fmt: skip
         J, G, r = map(np.concatenate, zip(*found, strict=True))
         redundancy = np.concatenate([verdict.redundancy, G - verdict.b + tau * r])
@@ -140,8 +144,9 @@ class Whole:
             solution.J, solution.alpha, redundancy, np.concatenate([problem.r, tau * r]), problem.C,
             solution.gamma,
         )  # fmt: skip
+        if any(len(some.J) == VIOLATORS for some in found):  # and there may be more
+            everything = replace(everything, gap=np.inf)
         closed = everything.relative_gap <= max(self.tol, verdict.relative_gap)
-        closed &= all(len(some.J) < VIOLATORS for some in found)  # or there may be more
         wanted = in_order(G, VIOLATORS) if below > 0 or not closed else G[:0].astype(int)
         return everything, J[wanted]
 
@@ -150,9 +155,10 @@ class Whole:
         if n_bad:
             number = next(n for n, some in enumerate(seen) if some.n_bad)
             first = self.columns.parts[number].start + seen[number].bad
+            others = f" ({n_bad:,} columns are affected)" if n_bad > 1 else ""
             raise ValueError(
-                f"X has NaN, infinity or numbers too large to square in column {first} ({n_bad:,} "
-                "columns are affected); impute, rescale or drop it."
+                "X has NaN, infinity, or numbers too large or too small to square in column "
+                f"{first}{others}; impute, rescale or drop it."
             )
 
     def _count_distinct(self, mirrors: bool) -> int:
@@ -180,20 +186,26 @@ def _check(selector: Any) -> None:
 
 
 def _seen(held: Held, q: int) -> Seen:
-    bad, usable = np.flatnonzero(~np.isfinite(held.inverse)), held.inverse > 0
-    levels = np.bincount(_levels(held, q)[usable], minlength=LEVELS)
-    return Seen(int(usable.sum()), len(bad), int(bad[0]) if len(bad) else -1, levels)
+    bad, r = np.flatnonzero(~np.isfinite(held.inverse)), _relevance(held, q)
+    levels = np.bincount(_levels(r[r >= 0]), minlength=LEVELS).astype(np.int32)
+    return Seen(int(levels.sum()), len(bad), int(bad[0]) if len(bad) else -1, levels)
 
 
-def _levels(held: Held, q: int) -> Array:
-    r = np.nan_to_num(correlation(held.products[:, :q]))
-    return np.minimum(LEVELS * r, LEVELS - 1).astype(np.int64)
+def _relevance(held: Held, q: int) -> Array:
+    return np.where(held.inverse > 0, correlation(held.products[:, :q]), -1.0)
 
 
-def _above(held: Held, q: int, level: int, n: int, start: int) -> Array:
-    """The most relevant columns, down to a level, and no more than n."""
-    levels = np.where(held.inverse > 0, _levels(held, q), -1)
-    return start + in_order(-levels.astype(float), n, below=0.5 - level)
+def _levels(r: Array) -> Array:
+    """Steps of a hundredth or so: exponent and first digits of a number from 0 to 1."""
+    return r.astype(np.float32).view(np.uint32) >> 17
+
+
+def _above(held: Held, q: int, level: int, n: int, start: int) -> tuple[Array, Array]:
+    """The n most relevant columns, of those that reach a level, and their relevance."""
+    r = _relevance(held, q)
+    reached = (r >= 0) & (_levels(np.maximum(r, 0.0)) >= level)
+    J = in_order(np.where(reached, -r, np.inf), n)
+    return start + J, r[J]
 
 
 def _outside(
@@ -205,8 +217,8 @@ def _outside(
     redundancy = products[:, 0]
     if aligned:
         redundancy = np.einsum("jc,jc->j", products, directions(of_target))
-    r = correlation(of_target)
-    G = np.where(held.inverse > 0, redundancy + b - tau * r, np.inf)
+    r = _relevance(held, q)
+    G = np.where(r >= 0, redundancy + b - tau * r, np.inf)
     G[known] = np.inf
     J = in_order(G, VIOLATORS, below=below)
     return Outside(start + J, G[J], r[J])

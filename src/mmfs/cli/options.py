@@ -230,7 +230,8 @@ class Workers:
             }  # fmt: skip
             client = distributed.Client(**where)
         except (OSError, ValueError) as error:
-            raise ValueError(f"no cluster answers at {self.scheduler} ({error}).") from None
+            where_not = f"answers at {self.scheduler}" if self.scheduler else "could be started"
+            raise ValueError(f"no cluster {where_not} ({error}).") from None
         with client:
             yield X.to_dask()
 

@@ -8,14 +8,14 @@ from mmfs.columns.base import Block, Columns, Elsewhere, label_counts
 from mmfs.columns.cluster import DaskData, is_dask
 from mmfs.columns.dense import DenseColumns
 from mmfs.columns.memory import in_memory
-from mmfs.columns.rows import Rows, tidy
+from mmfs.columns.rows import Rows, stacked, tidy
 from mmfs.columns.sparse import SparseBlock, SparseColumns
 from mmfs.columns.store import Store, StoreProblem, is_store, open_store
 
 __all__ = [
     "Block", "Columns", "DaskData", "DenseColumns", "Elsewhere", "Rows", "SparseBlock",
     "SparseColumns", "Store", "StoreProblem", "as_columns", "elsewhere", "is_dask", "is_store",
-    "label_counts", "open_store", "tidy",
+    "label_counts", "open_store", "stacked", "tidy",
 ]  # fmt: skip
 
 

@@ -16,9 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from mmfs.columns.base import Array, Block, Columns, Elsewhere
-from mmfs.columns.dense import DenseBlock
-from mmfs.columns.rows import Moments, known_columns, moments_of, tidy
-from mmfs.columns.sparse import SparseBlock
+from mmfs.columns.rows import Moments, block_of, known_columns, moments_of, stacked, tidy
 from mmfs.needed import needed
 
 
@@ -64,7 +62,7 @@ class DaskData(Elsewhere):
         return self._some(J, 1)
 
     def _some(self, numbers: Array, axis: int) -> "DaskData":
-        found = _by_range(numbers, _ranges(self.chunks[axis]))
+        found = by_range(numbers, _ranges(self.chunks[axis]))
         blocks, pick = np.take(self.blocks, list(found), axis=axis), delayed(_pick)
         chosen = {n: delayed(some) for n, some in enumerate(found.values())}
         for place in np.ndindex(blocks.shape):
@@ -73,6 +71,8 @@ class DaskData(Elsewhere):
         chunks[axis] = tuple(len(some) for some in found.values())
         fewer.chunks, fewer.blocks = tuple(chunks), _kept(blocks)
         fewer.shape = (sum(chunks[0]), sum(chunks[1]))
+        if axis and self.feature_names is not None:
+            fewer.feature_names = self.feature_names[numbers]
         return fewer
 
 
@@ -125,24 +125,21 @@ class DaskColumns(Columns):
 
     def take(self, J: Array) -> Block:
         self.n_passes += 1
-        X = self.raw(J)
-        if sp.issparse(X):
-            return SparseBlock(sp.csc_array(X), self.mean[J], self.inverse[J])
-        return DenseBlock(X, np.arange(len(J)), self.mean[J], self.inverse[J])
+        return block_of(self.raw(J), self.mean[J], self.inverse[J])
 
     def raw(self, J: Array) -> Any:
         """The columns J as they are, here."""
         blocks = self.X.blocks
         order = np.argsort(J, kind="stable")
-        found = _by_range(J[order], self.parts)
+        found = by_range(J[order], self.parts)
         wanted = found or {0: J}  # none, of the right kind
         pick = delayed(_pick)
         stacks = [[pick(X, some, 1) for X in blocks[:, n]] for n, some in wanted.items()]
-        columns = compute([delayed(_stack)(stack) for stack in stacks])
+        columns = compute([delayed(stacked)(stack) for stack in stacks])
         if all(map(sp.issparse, columns)):
             X = sp.csc_array(sp.hstack(columns))
         else:
-            X = np.hstack([_dense(some) for some in columns])
+            X = np.hstack([some.toarray() if sp.issparse(some) else some for some in columns])
         return X[:, np.argsort(order, kind="stable")]
 
     def states(self, cuts: Array, labels: Array, n_labels: int, start: int, stop: int) -> Array:
@@ -219,16 +216,6 @@ def _sum(found: list[Array]) -> Array:
     return reduce(np.add, found)
 
 
-def _stack(found: list[Any]) -> Any:
-    if all(map(sp.issparse, found)):
-        return sp.vstack(found, format="csc")
-    return np.concatenate([_dense(some) for some in found])
-
-
-def _dense(X: Any) -> Array:
-    return X.toarray() if sp.issparse(X) else X
-
-
 def _slice(values: Array, start: int, stop: int) -> Array:
     return values[start:stop]
 
@@ -253,7 +240,7 @@ def _ranges(sizes: Iterable[int]) -> list[slice]:
     return [slice(a, b) for a, b in pairwise(ends)]
 
 
-def _by_range(numbers: Array, ranges: list[slice]) -> dict[int, Array]:
+def by_range(numbers: Array, ranges: list[slice]) -> dict[int, Array]:
     """Of rising numbers those in each range that has any, counted from its start."""
     where = np.searchsorted(numbers, [*(some.start for some in ranges), ranges[-1].stop])
     return {

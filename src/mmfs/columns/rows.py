@@ -63,11 +63,20 @@ def known_columns(X: Any, mean: Array, inverse: Array, center: bool) -> Columns:
     return columns
 
 
-def block_of(parts: list[Any], mean: Array, inverse: Array) -> Block:
-    """A block from all rows of some columns, part by part."""
-    if sp.issparse(parts[0]):
-        return SparseBlock(sp.csc_array(sp.vstack(parts, format="csc")), mean, inverse)
-    return DenseBlock(np.concatenate(parts), np.arange(len(mean)), mean, inverse)
+def stacked(parts: list[Any]) -> Any:
+    """Parts of consecutive rows as one: compressed rows if all are sparse, else an array."""
+    if len(parts) == 1:
+        return parts[0]
+    if all(map(sp.issparse, parts)):
+        return sp.vstack(parts, format="csr")
+    return np.concatenate([part.toarray() if sp.issparse(part) else part for part in parts])
+
+
+def block_of(X: Any, mean: Array, inverse: Array) -> Block:
+    """A block from the columns as they are, with their means and scales."""
+    if sp.issparse(X):
+        return SparseBlock(sp.csc_array(X), mean, inverse)
+    return DenseBlock(X, np.arange(len(mean)), mean, inverse)
 
 
 class Rows(Elsewhere):
@@ -80,8 +89,8 @@ class Rows(Elsewhere):
         time, with `shape[1]` columns each.
     shape : (int, int)
         Rows and columns of them all.
-    y, groups, feature_names, row_names : optional
-        What is known of rows and columns, kept for the user.
+    y, feature_names : array, default=None
+        The target, if `fit` is to find it here, and the names of the columns.
     """
 
     def __init__(
@@ -90,16 +99,10 @@ class Rows(Elsewhere):
         shape: tuple[int, int],
         *,
         y: Any = None,
-        groups: Any = None,
         feature_names: Any = None,
-        row_names: Any = None,
-        target_name: str | None = None,
-        numbered_from: int = 0,
     ) -> None:
         self._parts, self.shape = parts, shape
-        self.y, self.groups, self.target_name = y, groups, target_name
-        self.feature_names, self.row_names = feature_names, row_names
-        self.numbered_from = numbered_from
+        self.y, self.feature_names = y, feature_names
 
     def __repr__(self) -> str:
         return "a stream of rows"
@@ -128,8 +131,7 @@ class Rows(Elsewhere):
         return RowColumns(self, center=center, n_jobs=n_jobs)
 
     def load(self, J: Array) -> Any:
-        parts = [X[:, J] for _, X in self]
-        return sp.csc_array(sp.vstack(parts)) if sp.issparse(parts[0]) else np.concatenate(parts)
+        return stacked([X[:, J] for _, X in self])
 
     def of_rows(self, rows: Array) -> "Rows":
         def parts() -> Iterator[Any]:
@@ -181,7 +183,7 @@ class RowColumns(Columns):
 
     def take(self, J: Array) -> Block:
         self.n_passes += 1
-        return block_of([X[:, J] for _, X in self.X], self.mean[J], self.inverse[J])
+        return block_of(self.X.load(J), self.mean[J], self.inverse[J])
 
     def states(self, cuts: Array, labels: Array, n_labels: int, start: int, stop: int) -> Array:
         self.n_passes += 1

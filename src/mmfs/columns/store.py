@@ -13,7 +13,7 @@ The entries are checked against their checksums while they are first read, all e
 import json
 import zlib
 from collections.abc import Iterable, Sequence
-from copy import copy
+from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, overload
@@ -103,6 +103,11 @@ class Store(Elsewhere):
         return f"the column store {self.path}"
 
     @property
+    def checksum(self) -> int:
+        """Of the header, which has those of all files."""
+        return self._header["checksum"]
+
+    @property
     def nnz(self) -> int:
         return len(self.indices)
 
@@ -140,6 +145,7 @@ class Store(Elsewhere):
                 slice(ends[a], ends[b]),
                 slice(self.indptr[J[a]], self.indptr[J[b - 1] + 1]),
             )
+            self.check(int(there.start), int(there.stop))
             indices[here], data[here] = self.indices[there], self.data[there]
         out = sp.csc_array((data, indices, ends.astype(kind)), shape=(self.shape[0], len(J)))
         out.has_sorted_indices = out.has_canonical_format = True
@@ -156,10 +162,9 @@ class Store(Elsewhere):
         cuts = np.searchsorted(work, np.arange(n_entries, work[-1], n_entries))
         ends = np.unique([0, *cuts, self.shape[1]]).tolist()
         load, meta = dask.delayed(_load, pure=True), sp.csc_array((0, 0), dtype=self.dtype)
+        what = (str(self.path.resolve()), self.checksum)
         blocks = [
-            array.from_delayed(
-                load(str(self.path.resolve()), a, b), (self.shape[0], b - a), meta=meta
-            )
+            array.from_delayed(load(*what, a, b), (self.shape[0], b - a), meta=meta)
             for a, b in pairwise(ends)
         ]
         return array.concatenate(blocks, axis=1)
@@ -168,14 +173,15 @@ class Store(Elsewhere):
         left, begins = filled(self.indptr)
         if left is None:
             return self, None
-        fewer = copy(self)
+        fewer = object.__new__(Store)  # a copy, without opening it again
+        vars(fewer).update(vars(self))
         fewer.indptr, fewer.shape = begins, (self.shape[0], len(left))
         return fewer, left
 
     def check(self, start: int = 0, stop: int | None = None) -> None:
-        """Compare the portions of entries that begin in a range with their checksums."""
+        """Compare the portions of a range of entries with their checksums, once each."""
         stop = self.nnz if stop is None else stop
-        for portion in range(-(-start // PORTION), -(-stop // PORTION)):
+        for portion in range(start // PORTION, -(-stop // PORTION)):
             if self._right[portion]:
                 continue
             if checksum_of(self.indices, self.data, portion) != self.checksums[portion]:
@@ -187,7 +193,7 @@ class Store(Elsewhere):
             self._right[portion] = True
 
     def _array(self, name: str) -> Array:
-        """A file, mapped into memory, after checks that cost no more than a look at it."""
+        """A file, mapped into memory; all but the entries are compared with their checksums."""
         file, known = self.path / f"{name}.npy", self._header["files"][name]
         try:
             size = file.stat().st_size
@@ -197,7 +203,7 @@ class Store(Elsewhere):
             raise StoreProblem(
                 f"{file} has {size:,} bytes instead of {known['bytes']:,}; convert the data again."
             )
-        if name not in ENTRIES and zlib.crc32(file.read_bytes()) != known["checksum"]:
+        if name not in ENTRIES and file_checksum(file) != known["checksum"]:
             raise StoreProblem(f"{file} is damaged; convert the data again.")
         return np.load(file, mmap_mode="r", allow_pickle=False).view(np.ndarray)
 
@@ -208,6 +214,10 @@ class Store(Elsewhere):
         if f"{name}_ends" not in self._header["files"]:
             return None
         return Texts(self._array(f"{name}_bytes"), self._array(f"{name}_ends"))
+
+
+def file_checksum(file: Path) -> int:
+    return zlib.crc32(np.memmap(file, dtype=np.uint8, mode="r"))
 
 
 def checksum_of(indices: Array, data: Array, portion: int) -> int:
@@ -264,11 +274,17 @@ def open_store(path: Any) -> Store:
     return Store(path, header)
 
 
-def _load(path: str, start: int, stop: int) -> sp.csc_array:
+def _load(path: str, checksum: int, start: int, stop: int) -> sp.csc_array:
     """A block of columns, on a worker."""
+    return _opened(path, checksum).load(np.arange(start, stop))
+
+
+@lru_cache(maxsize=2)
+def _opened(path: str, checksum: int) -> Store:
     store = open_store(path)
-    store.check(int(store.indptr[start]), int(store.indptr[stop]))
-    return store.load(np.arange(start, stop))
+    if store.checksum != checksum:
+        raise StoreProblem(f"{path} was replaced since this array was made of it; make it again.")
+    return store
 
 
 class StoreColumns(CscColumns):

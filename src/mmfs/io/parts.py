@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from mmfs.columns import Rows
+from mmfs.columns import Rows, stacked
 from mmfs.io import arrow, text
 from mmfs.io.arrays import array_problems, matrix, read_array, with_parts
 from mmfs.io.runs import LABELS, Part
@@ -82,11 +82,12 @@ def _arrow_parts(
     def read(skipped: int) -> Iterator[Part]:
         done = 0
         with arrow.arrow_problems(path, "table"):
-            for number, batch in enumerate(batches()):
+            filled = (batch for batch in batches() if batch.num_rows)  # others are no parts
+            for number, batch in enumerate(filled):
                 done += batch.num_rows
                 if progress:
                     progress("reading", done, n_rows)
-                if number >= skipped and batch.num_rows:
+                if number >= skipped:
                     share = done / n_rows if n_rows else 0.0
                     yield _part(batch, roles, wanted, path)._replace(share=share)
 
@@ -221,7 +222,7 @@ def as_rows(parts: Parts) -> Table:
         parts.known,
         X=Rows(lambda: _renumbered(parts, shift, shape[1]), shape),
         **labels_of(y, groups, row_names),
-        numbered_from=shift,
+        numbered_from=shift if parts.numbered else parts.known.numbered_from,
     )
 
 
@@ -230,7 +231,7 @@ def labels_of(y: Array | None, groups: Array | None, row_names: Array | None) ->
     if groups is not None and groups.dtype.kind in "iu" and (groups < 0).all():
         groups = None
     if y is not None and y.ndim == 1:
-        y = text.as_numbers(y)
+        y = text.as_whole(y) if y.dtype.kind == "f" else text.as_numbers(y)
     return {"y": y, "groups": groups, "row_names": row_names}
 
 
@@ -246,13 +247,7 @@ def _renumbered(parts: Parts, shift: int, n_columns: int) -> Iterator[Any]:
         gathered.append(X)
         n_entries += X.nnz if sp.issparse(X) else X.size
         if n_entries >= max(SIZE, n_columns):
-            yield _joined(gathered)
+            yield stacked(gathered)
             gathered, n_entries = [], 0
     if gathered:
-        yield _joined(gathered)
-
-
-def _joined(parts: list[Any]) -> Any:
-    if len(parts) == 1:
-        return parts[0]
-    return sp.vstack(parts, format="csr") if sp.issparse(parts[0]) else np.concatenate(parts)
+        yield stacked(gathered)

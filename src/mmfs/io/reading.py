@@ -163,6 +163,7 @@ class Asked:
             "path": str(self.path.resolve()),
             "bytes": found.st_size,
             "modified": found.st_mtime_ns,
+            "format": self.kind.extensions,
             "wanted": repr((self.wanted, self.target, self.groups, self.names, self._turn)),
         }
 

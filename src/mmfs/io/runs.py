@@ -35,7 +35,7 @@ LABELS = ("y", "groups", "row_names")
 
 
 class Part(NamedTuple):
-    """Consecutive rows: an array, or compressed rows; or some columns of all rows."""
+    """Consecutive rows: an array or a sparse matrix."""
 
     X: Any
     y: Array | None = None

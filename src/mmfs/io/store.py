@@ -8,7 +8,6 @@ import json
 import os
 import shutil
 import sys
-import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -29,9 +28,11 @@ from mmfs.columns.store import (
     VERSION,
     Texts,
     checksum_of,
+    file_checksum,
     header_checksum,
 )
 from mmfs.io.arrays import plain
+from mmfs.io.formats import STORE
 from mmfs.io.parts import Parts, labels_of, table_parts
 from mmfs.io.reading import Asked
 from mmfs.io.runs import LABELS, Part, Runs, synced
@@ -127,15 +128,12 @@ def write_store(
 
 
 def convert_to_store(
-    asked: Asked,
-    path: Path,
-    *,
-    force: bool = False,
-    memory: int = MEMORY,
-    n_jobs: int | None = None,
+    asked: Asked, path: Path, *, force: bool = False, memory: int = MEMORY
 ) -> Store:
     """Write what is asked of a file as a store; goes on where an earlier attempt was cut short."""
     check_place(path.resolve(), force)
+    if asked.kind is STORE:
+        raise FileProblem(f"{asked.path} is a column store already; copy the folder.")
     parts, finish = asked.parts(), asked.completed
     if parts is None:
         parts, finish = table_parts(asked.read()), lambda table: table
@@ -146,12 +144,18 @@ def convert_to_store(
 
 
 def _given(data: Iterable[Any]) -> Iterator[Part]:
+    n_columns = None
     for some in data:
         X, y = some if isinstance(some, tuple) else (some, None)
-        if getattr(X, "ndim", 0) != 2 or (y is not None and len(y) != X.shape[0]):
+        numbers = getattr(X, "ndim", 0) == 2 and X.dtype.kind in "biuf"
+        if numbers and X.shape[1] != (n_columns := n_columns or X.shape[1]):
             raise ValueError(
-                "data must be an array, a sparse matrix, or give parts of consecutive rows: X, or "
-                "pairs (X, y) of the same length."
+                f"a part has {X.shape[1]:,} columns, but those before it have {n_columns:,}."
+            )
+        if not numbers or (y is not None and len(y) != X.shape[0]):
+            raise ValueError(
+                "data must be an array or a sparse matrix of numbers, or give parts of consecutive "
+                "rows: X, or pairs (X, y) of the same length."
             )
         yield Part(X, None if y is None else np.asarray(y))
 
@@ -181,7 +185,8 @@ def store_parts(
             raise FileProblem("there are no rows to make a column store of.")
         shift = int(parts.numbered and runs.lowest > 0)
         n_columns = max(runs.n_columns - shift, 1)
-        table = finish(_labelled(runs, parts.known, (runs.n_rows, n_columns), shift))
+        known = replace(parts.known, numbered_from=shift) if parts.numbered else parts.known
+        table = finish(_labelled(runs, known, (runs.n_rows, n_columns)))
         folder = Folder(place / "store")
         runs.merge(shift, n_columns, folder.make, n_jobs, progress)
         folder.finish(table)
@@ -190,9 +195,9 @@ def store_parts(
     return open_store(path)
 
 
-def _labelled(runs: Runs, known: Table, shape: tuple[int, int], shift: int) -> Table:
+def _labelled(runs: Runs, known: Table, shape: tuple[int, int]) -> Table:
     labels = labels_of(*map(runs.labels, LABELS))
-    return replace(known, X=SimpleNamespace(shape=shape), **labels, numbered_from=shift)
+    return replace(known, X=SimpleNamespace(shape=shape), **labels)
 
 
 def check_place(path: Path, force: bool) -> None:
@@ -211,33 +216,51 @@ def check_place(path: Path, force: bool) -> None:
 def _workplace(path: Path, source: dict[str, Any] | None) -> Iterator[Path]:
     """A hidden folder, for one process at a time; left behind only where work can go on later."""
     place = path.with_name(f".{path.name}.unfinished")
-    noted = place / "source.json"
-    place.mkdir(exist_ok=True)
-    with (place / "lock").open("w") as lock:
-        if sys.platform != "win32":
-            import fcntl
-
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError:
-                raise FileProblem(f"another process is writing {path}; wait for it.") from None
-        text = json.dumps(source, sort_keys=True)
-        if source is None or not noted.is_file() or noted.read_text(encoding="utf-8") != text:
-            shutil.rmtree(place / "runs", ignore_errors=True)
-            noted.write_text(text, encoding="utf-8")
-        shutil.rmtree(place / "store", ignore_errors=True)
-        (place / "runs").mkdir(exist_ok=True)
-        (place / "store").mkdir()
-        try:
+    try:
+        place.mkdir(exist_ok=True)
+        with (place / "lock").open("w") as lock:
+            _take(lock, path)
+            _tidy_up(place, json.dumps(source, sort_keys=True), source is not None)
             yield place
-        except BaseException as error:
-            if source is None or isinstance(error, ValueError):  # nothing to go on with
-                shutil.rmtree(place, ignore_errors=True)
-            if isinstance(error, OSError):
-                why = error.strerror or "no space left"  # which NumPy does not say
-                raise FileProblem(f"{path} cannot be written ({why}).") from error
-            raise
-        shutil.rmtree(place)
+            shutil.rmtree(place)
+    except BaseException as error:
+        # Of a source that is read again the runs are kept; what is wrong with it would stay wrong.
+        if (source is None or isinstance(error, ValueError)) and not isinstance(error, Taken):
+            shutil.rmtree(place, ignore_errors=True)
+        if isinstance(error, OSError):
+            why = error.strerror or "no space left"  # which NumPy does not say
+            raise FileProblem(f"{path} cannot be written ({why}).") from error
+        raise
+
+
+class Taken(FileProblem):
+    """Another process is at work there."""
+
+
+def _take(lock: Any, path: Path) -> None:
+    """Be the only one, as long as the file is open."""
+    if sys.platform == "win32":
+        return
+    import fcntl
+
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        same = os.path.samestat(os.fstat(lock.fileno()), os.stat(lock.name))
+    except OSError:
+        same = False
+    if not same:  # it may have been removed meanwhile, by one who was done
+        raise Taken(f"another process is writing {path}; wait for it.")
+
+
+def _tidy_up(place: Path, source: str, again: bool) -> None:
+    """Keep the runs of the same source, if it can be read again, and nothing else."""
+    noted = place / "source.json"
+    if not again or not noted.is_file() or noted.read_text(encoding="utf-8") != source:
+        shutil.rmtree(place / "runs", ignore_errors=True)
+        noted.write_text(source, encoding="utf-8")
+    shutil.rmtree(place / "store", ignore_errors=True)
+    (place / "runs").mkdir(exist_ok=True)
+    (place / "store").mkdir()
 
 
 def _put(folder: Path, path: Path) -> None:
@@ -305,4 +328,4 @@ class Folder:
     def _described(self, file: Path) -> dict[str, int]:
         synced(file)
         size = {"bytes": file.stat().st_size}
-        return size if file.stem in ENTRIES else size | {"checksum": zlib.crc32(file.read_bytes())}
+        return size if file.stem in ENTRIES else size | {"checksum": file_checksum(file)}
