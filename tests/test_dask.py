@@ -173,6 +173,25 @@ def test_transform_names_and_frames():
     np.testing.assert_array_equal(out.compute(), X[:, np.sort(known.indices_)])
 
 
+def test_empty_blocks_and_columns_of_several_types():
+    X, y = example()
+    known = MMFS(8).fit(X, y)
+    agree(MMFS(8).fit(da.from_array(X, chunks=((0, 40, 0, 50), (20, 0, 40))), y), known)
+    keep = np.arange(90) >= 35
+    data = chunked(X)[da.from_array(keep, chunks=31)]
+    agree(MMFS(8).fit(data, y[keep]), MMFS(8).fit(X[keep], y[keep]))
+    pandas = pytest.importorskip("pandas")
+    frames = pytest.importorskip("dask.dataframe")
+    frame = pandas.DataFrame(X, columns=[f"g{j}" for j in range(60)])
+    frame["g4"] = frame.g4 > 0
+    agree(MMFS(8).fit(frames.from_pandas(frame, npartitions=3), y), MMFS(8).fit(frame, y))
+    frame["words"] = "some"
+    with pytest.raises(ValueError, match="in column 'words'; encode it"):
+        MMFS(8).fit(frames.from_pandas(frame, npartitions=3), y)
+    with pytest.raises(ValueError, match="X has 5 rows and 0 columns"):
+        MMFS(8).fit(da.ones((5, 0)), y[:5])
+
+
 def test_mistakes_get_one_sentence(monkeypatch):
     X, y = example()
     with pytest.raises(ValueError, match="needs X in memory"):

@@ -229,14 +229,105 @@ def test_mistakes_with_stores_get_one_sentence(tmp_path):
     assert sorted(p.name for p in tmp_path.iterdir()) == ["notes", "s", "t"]
 
 
+def test_a_generator_may_use_its_memory_again(tmp_path):
+    y = example()[1]
+    labels, sparse = np.empty(10, dtype=int), sp.csr_array(np.ones((10, 3)))
+
+    def parts():
+        for a in range(0, 90, 10):
+            labels[:] = y[a : a + 10]
+            sparse.data[:] = a + 1.0
+            yield sparse, labels
+
+    store = write_store(tmp_path / "s", parts())
+    assert store.y.tolist() == y.tolist()
+    assert store[:, 1].toarray()[::10, 0].tolist() == [a + 1.0 for a in range(0, 90, 10)]
+
+
+def test_labels_are_all_there_and_stay_what_they_are(tmp_path):
+    X, y = example()
+    with pytest.raises(ValueError, match="y has no label in row 3"):
+        write_store(tmp_path / "s", X, [None if i == 3 else "a" for i in range(90)])
+    with pytest.raises(ValueError, match="some parts come with y and others without"):
+        write_store(tmp_path / "s", [(X[:50], y[:50]), X[50:]])
+    texts = np.where(y, "1e5", "nan")
+    assert write_store(tmp_path / "s", [(X, texts)]).y.tolist() == texts.tolist()
+
+
+def test_nothing_else_is_lost(tmp_path, monkeypatch):
+    X, y = example()
+    for name in ("a", ".b.unfinished"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "header.json").write_text("{}")
+        (tmp_path / name / "thesis.txt").write_text("precious")
+    with pytest.raises(FileProblem, match="not a column store"):
+        write_store(tmp_path / "a", X, force=True)
+    with pytest.raises(FileProblem, match="in the way"):
+        write_store(tmp_path / "b", X, force=True)
+    store = write_store(tmp_path / "c", X, y)
+    (store.path / "notes.txt").write_text("precious")
+    with pytest.raises(FileProblem, match="not that alone"):
+        write_store(tmp_path / "c", X, force=True)
+    (store.path / "notes.txt").unlink()
+    rename = os.rename
+
+    def fails(old, new):
+        if new == store.path and old.name == "store":
+            raise KeyboardInterrupt
+        rename(old, new)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "rename", fails)
+        with pytest.raises(KeyboardInterrupt):
+            write_store(tmp_path / "c", 2 * X, force=True)
+    same(open_store(tmp_path / "c"), X)
+    rename(tmp_path / "c", tmp_path / ".c.old")  # as if killed there
+    same(write_store(tmp_path / "c", 3 * X), 3 * X)
+    assert sorted(p.name for p in tmp_path.iterdir()) == [".b.unfinished", "a", "c"]
+    assert all((tmp_path / name / "thesis.txt").exists() for name in ("a", ".b.unfinished"))
+
+
+NO_MATRIX = {
+    "1 dimensions": lambda: np.ones(5),
+    "no columns": lambda: np.ones((4, 0)),
+    "type complex128": lambda: np.ones((2, 2)) * 1j,
+    "type <U1": lambda: np.array([["a"]]),
+    "give parts": lambda: iter([np.ones(5)]),
+}
+
+
+@pytest.mark.parametrize("message", NO_MATRIX)
+def test_what_is_no_matrix_of_numbers(tmp_path, message):
+    with pytest.raises(ValueError, match=message):
+        write_store(tmp_path / "s", NO_MATRIX[message]())
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("kind", ["<f2", ">f4", ">f8", "i2", "?"])
+def test_numbers_of_any_kind(tmp_path, kind):
+    X = np.rint(3 * example()[0]).astype(kind)
+    same(write_store(tmp_path / "s", X), X.astype(float))
+    same(write_store(tmp_path / "t", iter([X])), X.astype(float))
+
+
+def test_trouble_of_the_source_is_not_that_of_the_store(tmp_path):
+    def parts():
+        yield np.ones((3, 3))
+        (tmp_path / "nothing").read_text()
+
+    with pytest.raises(FileNotFoundError, match="nothing"):
+        write_store(tmp_path / "s", parts())
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_parts_must_fit_together(tmp_path):
     X, _ = example()
     for parts in ([X, X[:, :50]], [X[:, :50], X]):
-        with pytest.raises(ValueError, match="columns, but those before it have"):
+        with pytest.raises(ValueError, match="columns, but the first has"):
             write_store(tmp_path / "s", iter(parts))
-    with pytest.raises(ValueError, match="of numbers"):
+    with pytest.raises(ValueError, match="not numbers"):
         write_store(tmp_path / "s", iter([X.astype(str)]))
-    with pytest.raises(ValueError, match="of numbers"):
+    with pytest.raises(ValueError, match="not numbers"):
         write_store(tmp_path / "s", iter([X * 1j]))
     assert list(tmp_path.iterdir()) == []
 
@@ -324,6 +415,50 @@ def test_from_files_of_every_kind(tmp_path, monkeypatch, kind):
     expected = MMFS(6).fit(whole.X, labels).indices_.tolist()
     assert MMFS(6).fit(store, labels).indices_.tolist() == expected
     assert MMFS(6).fit(streamed.X, labels).indices_.tolist() == expected
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+@pytest.mark.parametrize(
+    "labels",
+    [
+        ["000", "001", "002"], ["true", "false", "true"], ["1", "2", "3"], ["1.5", "2.5", "3"],
+        ["a", "b", "a, b"], ["9007199254740993", "1", "2"]
+    ],
+    ids=str,
+)  # fmt: skip
+def test_labels_are_read_as_in_memory(tmp_path, kind, labels):
+    import pandas
+
+    X, _ = example()
+    frame = pandas.DataFrame(X, columns=[f"g{j}" for j in range(60)])
+    frame["label"] = (labels * 30)[:90]
+    frame["none"] = np.where(np.arange(90) == 4, np.nan, 1.0)
+    path = tmp_path / f"data.{kind}"
+    if kind == "csv":
+        frame.to_csv(path)  # with a first column that has no name
+    else:
+        frame["flag"] = frame.g1 > 0
+        frame.to_parquet(path, index=False)
+    how = {"target": "label", "groups": "flag" if kind == "parquet" else "label"}
+    whole = read_table(path, **how)
+    store = convert_to_store(Asked(path, **how), tmp_path / "s")
+    for found in (store, read_table(path, stream=True, **how)):
+        assert found.y.dtype.kind == whole.y.dtype.kind
+        assert found.y.tolist() == whole.y.tolist()
+        assert found.groups.tolist() == whole.groups.tolist()
+        assert list(found.feature_names) == whole.feature_names.tolist()
+    assert np.isnan(store[:, whole.feature_names.tolist().index("none")].toarray()[4, 0])
+
+
+def test_a_file_that_changes_between_passes_is_noticed(tmp_path):
+    X, y = example()
+    path = write(tmp_path, "csv", X, y)
+    table = read_table(path, target="ill", stream=True)
+    text = path.read_text()
+    path.write_text(text.replace("g1,g2", "g2,g1"))
+    os.utime(path, ns=(1, 1))
+    with pytest.raises(FileProblem, match="has changed since it was opened"):
+        MMFS(3).fit(table.X, table.y)
 
 
 def test_filters_other_targets_and_whole_reading(tmp_path):

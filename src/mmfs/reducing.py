@@ -99,8 +99,8 @@ class Whole:
 
     def _most_relevant(self, seen: list[Seen], n: int) -> Array:
         """n columns, among those down to the level that so many reach."""
-        levels = np.sum([some.levels for some in seen], axis=0, dtype=np.int64)
-        reached = np.cumsum(levels[::-1])
+        levels = np.array([some.levels for some in seen]).sum(axis=0, dtype=np.int64)
+        reached = np.cumsum(np.flip(levels))
         level = max(LEVELS - 1 - int(np.searchsorted(reached, n)), 0)
         found = compute([
             delayed(_above)(held, self.q, level, n, part.start)

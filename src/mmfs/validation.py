@@ -107,7 +107,7 @@ def read_input(selector: Any, X: Any, y: Any, needs_y: bool) -> tuple[Any, Any]:
     try:
         if not needs_y:
             return validate_data(selector, X, **options), None
-        _refuse_missing_label(y)
+        refuse_missing_label(y)
         Z, y = validate_data(selector, X, y, ensure_min_samples=2, multi_output=True, **options)
         return Z.astype(np.float64) if Z.dtype.kind not in "biuf" else Z, y
     except (ValueError, TypeError):
@@ -125,7 +125,7 @@ def _read_elsewhere(selector: Any, X: Elsewhere, y: Any, needs_y: bool) -> Array
     y = y.compute() if is_dask(y) else y
     if y is None:
         raise ValueError(f"y is missing, and {X} has none of its own; pass the target.")
-    _refuse_missing_label(y)
+    refuse_missing_label(y)
     y = validate_data(selector, y=y, multi_output=True)
     if len(y) != X.shape[0]:
         raise ValueError(f"y has {len(y):,} rows, but X, {X}, has {X.shape[0]:,}.")
@@ -229,7 +229,7 @@ def check_similarities(Q: Any) -> Array:
     return Q
 
 
-def _refuse_missing_label(y: Any) -> None:
+def refuse_missing_label(y: Any) -> None:
     if (row := _missing_label(y)) is not None:
         raise ValueError(f"y has no label in row {row}; drop that row of X and y, or fill it.")
 

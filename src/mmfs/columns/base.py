@@ -151,7 +151,7 @@ class Elsewhere(ABC):
             if numbers.ndim != 1 or (np.diff(numbers) <= 0).any():
                 raise ValueError(f"{self} gives rows in rising order alone; sort their numbers.")
             data = self.of_rows(numbers)
-        return data if columns is None else data.load(np.arange(self.shape[1])[columns])
+        return data if columns is None else data.load(np.arange(self.shape[1])[columns].reshape(-1))
 
 
 def label_counts(labels: Array, n_labels: int) -> Array:

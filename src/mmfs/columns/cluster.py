@@ -34,15 +34,22 @@ class DaskData(Elsewhere):
     def __init__(self, X: Any) -> None:
         if hasattr(X, "to_dask_array"):
             self.feature_names = np.array([str(name) for name in X.columns], dtype=object)
-            X = X.to_dask_array(lengths=True)
+            X = _numbers(X).to_dask_array(lengths=True)
         if X.ndim != 2:
             raise ValueError(f"X is a Dask array of {X.ndim} dimensions, not a matrix.")
         if X.dtype.kind not in "biuf":
             raise ValueError(f"X holds values of type {X.dtype}; encode them as numbers.")
         if any(np.isnan(size) for sizes in X.chunks for size in sizes):
             X = X.compute_chunk_sizes()
-        self.shape, self.chunks = X.shape, X.chunks
-        self.blocks = _kept(X.to_delayed())  # of rows x of columns: tasks, to be done or done
+        if 0 in X.shape:
+            raise ValueError(f"X has {X.shape[0]} rows and {X.shape[1]} columns.")
+        filled = [np.flatnonzero(sizes) for sizes in X.chunks]  # filters leave empty ones behind
+        self.shape = X.shape
+        self.chunks = tuple(
+            tuple(sizes[n] for n in some) for sizes, some in zip(X.chunks, filled, strict=True)
+        )
+        # Of rows x of columns: tasks, to be done or done.
+        self.blocks = _kept(X.to_delayed()[np.ix_(*filled)])
         self.size = 0  # never worth threads here
 
     def __repr__(self) -> str:
@@ -74,6 +81,17 @@ class DaskData(Elsewhere):
         if axis and self.feature_names is not None:
             fewer.feature_names = self.feature_names[numbers]
         return fewer
+
+
+def _numbers(frame: Any) -> Any:
+    """A DataFrame whose columns have one type; without text among them."""
+    for name, kind in frame.dtypes.items():
+        if getattr(kind, "kind", "O") not in "biuf":
+            raise ValueError(
+                f"X has values of type {kind} in column {name!r}; encode it as numbers, or leave "
+                "it out."
+            )
+    return frame.astype("float64") if len(set(map(str, frame.dtypes))) > 1 else frame
 
 
 def is_dask(X: Any) -> bool:

@@ -90,6 +90,9 @@ class Store(Elsewhere):
         self.shape: tuple[int, int] = (n_rows, n_columns)
         self.indptr = self._array("indptr")
         self.indices, self.data = (self._array(name) for name in ENTRIES)
+        kinds = self.indices.dtype == np.int32 and self.data.dtype in (np.float32, np.float64)
+        if not kinds or not len(self.indices) == len(self.data) == header["entries"]:
+            raise StoreProblem(f"{path} is damaged; convert the data again.")
         self.checksums = self._array("checksums")
         self._right = np.zeros(len(self.checksums), dtype=bool)  # those that have been compared
         self.y: Array | None = self._optional("y")
@@ -133,7 +136,7 @@ class Store(Elsewhere):
         return StoreRows(self, rows)
 
     def __reduce__(self) -> Any:
-        return open_store, (self.path,)
+        return open_store, (self.path.absolute(),)
 
     def load(self, J: Array) -> sp.csc_array:
         ends = np.append(0, np.cumsum(self.indptr[J + 1] - self.indptr[J]))
@@ -205,7 +208,10 @@ class Store(Elsewhere):
             )
         if name not in ENTRIES and file_checksum(file) != known["checksum"]:
             raise StoreProblem(f"{file} is damaged; convert the data again.")
-        return np.load(file, mmap_mode="r", allow_pickle=False).view(np.ndarray)
+        try:
+            return np.load(file, mmap_mode="r", allow_pickle=False).view(np.ndarray)
+        except ValueError:
+            raise StoreProblem(f"{file} is damaged; convert the data again.") from None
 
     def _optional(self, name: str) -> Array | None:
         return self._array(name) if name in self._header["files"] else None

@@ -98,7 +98,7 @@ def only_matrix(names: Any, n_dimensions: Any, path: Path) -> str:
     return found[0]
 
 
-def matrix(X: Any, path: Path) -> Any:
+def matrix(X: Any, path: Path | str) -> Any:
     """Checked to be a matrix of numbers, in a layout that selectors take."""
     if X.ndim != 2:
         raise FileProblem(f"{path} holds an array of {X.ndim} dimensions, not a matrix.")

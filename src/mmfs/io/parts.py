@@ -31,6 +31,7 @@ class Parts(NamedTuple):
     read: Callable[[int], Iterator[Part]]  # without the first few parts
     known: Table  # all but data and labels that come with the parts
     numbered: bool = False  # columns by their numbers in the file, from 0 or 1 on
+    labels: Callable[[Array], Array] = lambda labels: labels  # as they are meant, of all parts
 
 
 def svmlight_parts(path: Path, wanted: Wanted, progress: Progress | None) -> Parts:
@@ -42,7 +43,7 @@ def svmlight_parts(path: Path, wanted: Wanted, progress: Progress | None) -> Par
             X.has_sorted_indices = X.has_canonical_format = True
             yield Part(X, rows.labels, rows.queries, share=share)
 
-    return Parts(read, Table(None), numbered=True)
+    return Parts(read, Table(None), numbered=True, labels=text.as_whole)
 
 
 def parquet_parts(path: Path, wanted: Wanted, progress: Progress | None) -> Parts:
@@ -57,7 +58,8 @@ def parquet_parts(path: Path, wanted: Wanted, progress: Progress | None) -> Part
         n_rows = file.metadata.num_rows
 
     def batches() -> Iterator[Any]:
-        read = [name for name in (*roles.features, roles.rows, *wanted.labels) if name]
+        read = [*roles.features, *wanted.labels]
+        read += [] if roles.rows is None else [roles.rows]
         at_once = max(1, SIZE // max(len(read), 1))
         return opened().iter_batches(at_once, columns=read, use_threads=True)
 
@@ -66,7 +68,8 @@ def parquet_parts(path: Path, wanted: Wanted, progress: Progress | None) -> Part
 
 def text_parts(path: Path, wanted: Wanted, progress: Progress | None) -> Parts:
     roles, opened = text.in_batches(path, wanted)
-    return _arrow_parts(path, lambda: opened(progress), roles, wanted, None, 0)
+    parts = _arrow_parts(path, lambda: opened(progress), roles, wanted, None, 0)
+    return parts._replace(labels=text.inferred)
 
 
 def _arrow_parts(
@@ -96,6 +99,7 @@ def _arrow_parts(
 
 
 def _part(batch: Any, roles: arrow.Roles, wanted: Wanted, path: Path) -> Part:
+    batch = needed("pyarrow", "data").Table.from_batches([batch])
     columns = [arrow.numbers_of(batch.column(name), name, path) for name in roles.features]
     X = np.column_stack(columns).astype(np.float64, copy=False)
     y, groups = (_labels(batch, name, path) for name in (wanted.target, wanted.groups))
@@ -199,7 +203,7 @@ class Member:
         return np.frombuffer(found, dtype=self.dtype)
 
 
-def as_rows(parts: Parts) -> Table:
+def as_rows(parts: Parts, unchanged: Callable[[], None]) -> Table:
     """A table whose X is read from the file again whenever it is needed; now, to count."""
     n_rows, n_columns, lowest = 0, 0, 2**31
     labels: dict[str, list[Any]] = {name: [] for name in LABELS}
@@ -210,8 +214,8 @@ def as_rows(parts: Parts) -> Table:
             lowest = min(lowest, int(part.X.indices.min(initial=lowest)))
         for name in LABELS:
             labels[name].append(getattr(part, name))
-    if n_rows == 0:
-        raise FileProblem("there are no rows to read.")
+    if n_rows == 0 or n_columns == 0:
+        raise FileProblem(f"there are {n_rows} rows and {n_columns} columns to read.")
     shift = int(parts.numbered and 0 < lowest < 2**31)
     shape = (n_rows, max(n_columns - shift, 1))
     y, groups, row_names = (
@@ -220,23 +224,27 @@ def as_rows(parts: Parts) -> Table:
     )
     return replace(
         parts.known,
-        X=Rows(lambda: _renumbered(parts, shift, shape[1]), shape),
-        **labels_of(y, groups, row_names),
+        X=Rows(lambda: _renumbered(parts, shift, shape[1], unchanged), shape),
+        **labels_of(parts, y, groups, row_names),
         numbered_from=shift if parts.numbered else parts.known.numbered_from,
     )
 
 
-def labels_of(y: Array | None, groups: Array | None, row_names: Array | None) -> dict[str, Any]:
+def labels_of(
+    parts: Parts, y: Array | None, groups: Array | None, row_names: Array | None
+) -> dict[str, Any]:
     """Labels of all parts, as a table has them."""
-    if groups is not None and groups.dtype.kind in "iu" and (groups < 0).all():
+    if parts.numbered and groups is not None and (groups < 0).all():  # no qid anywhere
         groups = None
-    if y is not None and y.ndim == 1:
-        y = text.as_whole(y) if y.dtype.kind == "f" else text.as_numbers(y)
+    y, groups = (None if some is None else parts.labels(some) for some in (y, groups))
     return {"y": y, "groups": groups, "row_names": row_names}
 
 
-def _renumbered(parts: Parts, shift: int, n_columns: int) -> Iterator[Any]:
+def _renumbered(
+    parts: Parts, shift: int, n_columns: int, unchanged: Callable[[], None]
+) -> Iterator[Any]:
     """Parts with all columns, each with enough entries for what is found of every column."""
+    unchanged()
     gathered: list[Any] = []
     n_entries = 0
     for part in parts.read(0):

@@ -83,7 +83,13 @@ def read_table(
             f"{path} cannot be read row by row as it is asked for; leave out stream (--stream), or "
             "convert it to a column store."
         )
-    return asked.completed(as_rows(parts))
+    known = asked.identity()
+
+    def unchanged() -> None:
+        if asked.identity() != known:
+            raise FileProblem(f"{path} has changed since it was opened; open it again.")
+
+    return asked.completed(as_rows(parts, unchanged))
 
 
 class Asked:

@@ -107,7 +107,9 @@ class Runs:
             for part in parts:
                 X = _by_rows(part.X)
                 gathered.append(part._replace(X=X))
-                n_entries += X.nnz
+                n_entries += X.nnz + 2 * X.shape[0]
+                if X.shape[1] == 0:
+                    raise FileProblem("there are no columns to make a column store of.")
                 if n_entries >= self.most // 2:  # one being gathered, one being written
                     if pending:
                         self._runs.append(pending.result())

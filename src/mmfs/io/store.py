@@ -4,6 +4,7 @@ Everything is built in a hidden folder beside the store, which is renamed at the
 left behind by an accident is used by the next attempt, if its source is the same, and else removed.
 """
 
+import errno
 import json
 import os
 import shutil
@@ -19,7 +20,7 @@ import numpy as np
 import scipy.sparse as sp
 from joblib import effective_n_jobs
 
-from mmfs.columns import Store, open_store
+from mmfs.columns import Elsewhere, Store, open_store
 from mmfs.columns.store import (
     ENTRIES,
     FORMAT,
@@ -31,13 +32,14 @@ from mmfs.columns.store import (
     file_checksum,
     header_checksum,
 )
-from mmfs.io.arrays import plain
+from mmfs.io.arrays import matrix, plain
 from mmfs.io.formats import STORE
 from mmfs.io.parts import Parts, labels_of, table_parts
 from mmfs.io.reading import Asked
 from mmfs.io.runs import LABELS, Part, Runs, synced
 from mmfs.io.streams import FileProblem, Progress
 from mmfs.io.table import Table
+from mmfs.validation import refuse_missing_label
 
 Array = np.ndarray
 
@@ -101,8 +103,12 @@ def write_store(
     >>> MMFS(n_features_to_select=2).fit(store, store.y).indices_.tolist()
     [20, 3]
     """
+    if isinstance(data, Elsewhere):
+        raise ValueError(f"data is {data}, not in memory; give parts of it.")
+    if y is not None:
+        refuse_missing_label(y)
     if sp.issparse(data) or isinstance(data, np.ndarray):
-        parts = table_parts(Table(data))
+        parts = table_parts(Table(matrix(data, "data")))
     else:
         parts = Parts(lambda _: _given(data), Table(None))
 
@@ -144,20 +150,28 @@ def convert_to_store(
 
 
 def _given(data: Iterable[Any]) -> Iterator[Part]:
-    n_columns = None
+    """Parts of a user, who may use the memory of one for the next."""
+    first: Part | None = None
     for some in data:
         X, y = some if isinstance(some, tuple) else (some, None)
-        numbers = getattr(X, "ndim", 0) == 2 and X.dtype.kind in "biuf"
-        if numbers and X.shape[1] != (n_columns := n_columns or X.shape[1]):
-            raise ValueError(
-                f"a part has {X.shape[1]:,} columns, but those before it have {n_columns:,}."
-            )
-        if not numbers or (y is not None and len(y) != X.shape[0]):
+        fits = getattr(X, "ndim", 0) == 2 and (y is None or len(y) == X.shape[0])
+        labels = None if y is None else np.array(y)
+        part = Part(matrix(X, "a part of data").copy(), labels) if fits else None
+        first = first or part
+        if part is None or first is None:
             raise ValueError(
                 "data must be an array or a sparse matrix of numbers, or give parts of consecutive "
                 "rows: X, or pairs (X, y) of the same length."
             )
-        yield Part(X, None if y is None else np.asarray(y))
+        if X.shape[1] != first.X.shape[1]:
+            raise ValueError(
+                f"a part has {X.shape[1]:,} columns, but the first has {first.X.shape[1]:,}."
+            )
+        if (part.y is None) != (first.y is None):
+            raise ValueError("some parts come with y and others without; give it with all.")
+        if part.y is not None:
+            refuse_missing_label(y)
+        yield part
 
 
 def store_parts(
@@ -185,8 +199,8 @@ def store_parts(
             raise FileProblem("there are no rows to make a column store of.")
         shift = int(parts.numbered and runs.lowest > 0)
         n_columns = max(runs.n_columns - shift, 1)
-        known = replace(parts.known, numbered_from=shift) if parts.numbered else parts.known
-        table = finish(_labelled(runs, known, (runs.n_rows, n_columns)))
+        number = shift if parts.numbered else None
+        table = finish(_labelled(runs, parts, (runs.n_rows, n_columns), number))
         folder = Folder(place / "store")
         runs.merge(shift, n_columns, folder.make, n_jobs, progress)
         folder.finish(table)
@@ -195,8 +209,9 @@ def store_parts(
     return open_store(path)
 
 
-def _labelled(runs: Runs, known: Table, shape: tuple[int, int]) -> Table:
-    labels = labels_of(*map(runs.labels, LABELS))
+def _labelled(runs: Runs, parts: Parts, shape: tuple[int, int], shift: int | None) -> Table:
+    labels = labels_of(parts, *map(runs.labels, LABELS))
+    known = parts.known if shift is None else replace(parts.known, numbered_from=shift)
     return replace(known, X=SimpleNamespace(shape=shape), **labels)
 
 
@@ -206,16 +221,30 @@ def check_place(path: Path, force: bool) -> None:
         raise FileProblem(f"there is no folder {path.parent} to make {path.name} in.")
     if not path.exists():
         return
-    if not path.is_dir() or (any(path.iterdir()) and not (path / HEADER).is_file()):
-        raise FileProblem(f"{path} exists and is not a column store; name another folder.")
+    if not path.is_dir() or (any(path.iterdir()) and not _is_ours(path)):
+        raise FileProblem(
+            f"{path} exists and is not a column store, or not that alone; name another folder."
+        )
     if any(path.iterdir()) and not force:
         raise FileProblem(f"{path} exists; pass force (--force) to replace it.")
+
+
+def _is_ours(path: Path) -> bool:
+    """Whether a folder is a store and nothing else."""
+    try:
+        header = json.loads((path / HEADER).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return False
+    ours = isinstance(header, dict) and header.get("format") == FORMAT
+    return ours and all(file.name == HEADER or file.suffix == ".npy" for file in path.iterdir())
 
 
 @contextmanager
 def _workplace(path: Path, source: dict[str, Any] | None) -> Iterator[Path]:
     """A hidden folder, for one process at a time; left behind only where work can go on later."""
     place = path.with_name(f".{path.name}.unfinished")
+    if place.exists() and not (place / "lock").is_file():
+        raise FileProblem(f"{place} is in the way; move it.")
     try:
         place.mkdir(exist_ok=True)
         with (place / "lock").open("w") as lock:
@@ -227,10 +256,16 @@ def _workplace(path: Path, source: dict[str, Any] | None) -> Iterator[Path]:
         # Of a source that is read again the runs are kept; what is wrong with it would stay wrong.
         if (source is None or isinstance(error, ValueError)) and not isinstance(error, Taken):
             shutil.rmtree(place, ignore_errors=True)
-        if isinstance(error, OSError):
+        if isinstance(error, OSError) and _of_writing(error, place):
             why = error.strerror or "no space left"  # which NumPy does not say
             raise FileProblem(f"{path} cannot be written ({why}).") from error
         raise
+
+
+def _of_writing(error: OSError, place: Path) -> bool:
+    """Rather than of reading what is to be written."""
+    full = error.errno in (None, errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+    return full or str(error.filename).startswith(str(place))
 
 
 class Taken(FileProblem):
@@ -266,10 +301,18 @@ def _tidy_up(place: Path, source: str, again: bool) -> None:
 def _put(folder: Path, path: Path) -> None:
     """Give a finished folder its name, in the place of another if there is one."""
     old = path.with_name(f".{path.name}.old")
-    shutil.rmtree(old, ignore_errors=True)
+    if old.exists() and not path.exists() and _is_ours(old):
+        os.rename(old, path)  # someone was killed between the two steps below
     if path.exists():
+        if _is_ours(old):
+            shutil.rmtree(old)
         os.rename(path, old)
-    os.rename(folder, path)
+    try:
+        os.rename(folder, path)
+    except BaseException:
+        if old.exists():
+            os.rename(old, path)
+        raise
     shutil.rmtree(old, ignore_errors=True)
 
 

@@ -19,6 +19,7 @@ from mmfs.io.arrow import (
     is_number,
     numeric_roles,
     roles_of,
+    values_of,
     with_some,
 )
 from mmfs.io.outputs import open_output
@@ -158,7 +159,9 @@ def in_batches(path: Path, wanted: Wanted) -> tuple[Roles, Callable[[Any], Itera
     roles = numeric_roles(path, schema, wanted)
     # What the first lines look like may not be what all are: numbers need not be whole, and labels
     # are looked at when all are known.
-    types = {name: pyarrow.string() for name in (*wanted.labels, roles.rows) if name}
+    types = {name: pyarrow.string() for name in wanted.labels}
+    if roles.rows is not None:
+        types[roles.rows] = pyarrow.string()
     for name in roles.features:
         if (kind := str(schema.field(name).type)).startswith(NUMERIC) and kind != "bool":
             types[name] = pyarrow.float64()
@@ -203,6 +206,19 @@ def _floats(column: Any, features: Array, name: str, path: Path) -> Array:
         f"{path}: {value!r} in row {feature!r}, column {name!r} is not a number; encode it as one, "
         "or exclude that row."
     )
+
+
+def inferred(labels: Array) -> Array:
+    """Labels that were read as text, as what they look like to the reader of whole files."""
+    texts = labels.tolist()
+    if any(any(mark in text for mark in '",;\t\r\n') or not text.strip() for text in texts):
+        return labels
+    arrow_csv, lines = needed("pyarrow.csv", "data"), "\n".join(["label", *texts]).encode()
+    table = arrow_csv.read_csv(
+        needed("pyarrow", "data").BufferReader(lines),
+        arrow_csv.ReadOptions(block_size=max(BLOCK, len(lines) + 1)),
+    )
+    return values_of(table.column(0), "label", Path()) if table.num_rows == len(texts) else labels
 
 
 def as_numbers(y: Array) -> Array:
