@@ -79,16 +79,18 @@ def _store(results: Path) -> str:
 
 def _workers(results: Path) -> str:
     heads = ["rows", "columns", "entries", "blocks", "workers", "seconds", "model", "rounds",
-             "MB to the client", "MB between workers", "gap"]  # fmt: skip
+             "MB out a round", "MB back a round", "MB between workers", "gap"]  # fmt: skip
     model, lines = model_of(results), []
     for row in read("workers", results):
         alone = int(row["workers"]) == 0
         guess = "" if alone else f"{model.costs(case_of(row)).seconds:.2f}"
-        moved = [f"{float(row[f'bytes_to_{who}']) / 1e6:.1f}" for who in ("client", "workers")]
+        back = float(row["bytes_to_client"]) / float(row["rounds"])
+        bytes_ = (8 * float(row["rows"]), back, float(row["bytes_to_workers"]))
+        moved = [f"{some / 1e6:.1f}" for some in bytes_]
         size = [f"{int(row[name]):,}" for name in ("rows", "columns", "entries")]
         lines.append([*size, "" if alone else row["blocks"], row["workers"],
                       f"{float(row['seconds']):.2f}", guess, row["rounds"],
-                      *([""] * 2 if alone else moved), row["gap"]])  # fmt: skip
+                      *([""] * 3 if alone else moved), row["gap"]])  # fmt: skip
     return table(heads, lines)
 
 

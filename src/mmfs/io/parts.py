@@ -61,7 +61,8 @@ def parquet_parts(path: Path, wanted: Wanted, progress: Progress | None) -> Part
         read = [*roles.features, *wanted.labels]
         read += [] if roles.rows is None else [roles.rows]
         at_once = max(1, SIZE // max(len(read), 1))
-        return opened().iter_batches(at_once, columns=read, use_threads=True)
+        table_of = needed("pyarrow", "data").Table.from_batches
+        return (table_of([some]) for some in opened().iter_batches(at_once, columns=read))
 
     return _arrow_parts(path, batches, roles, wanted, progress, n_rows)
 
@@ -99,7 +100,6 @@ def _arrow_parts(
 
 
 def _part(batch: Any, roles: arrow.Roles, wanted: Wanted, path: Path) -> Part:
-    batch = needed("pyarrow", "data").Table.from_batches([batch])
     columns = [arrow.numbers_of(batch.column(name), name, path) for name in roles.features]
     X = np.column_stack(columns).astype(np.float64, copy=False)
     y, groups = (_labels(batch, name, path) for name in (wanted.target, wanted.groups))

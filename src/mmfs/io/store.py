@@ -151,27 +151,22 @@ def convert_to_store(
 
 def _given(data: Iterable[Any]) -> Iterator[Part]:
     """Parts of a user, who may use the memory of one for the next."""
-    first: Part | None = None
+    first: tuple[int, bool] | None = None
     for some in data:
         X, y = some if isinstance(some, tuple) else (some, None)
-        fits = getattr(X, "ndim", 0) == 2 and (y is None or len(y) == X.shape[0])
-        labels = None if y is None else np.array(y)
-        part = Part(matrix(X, "a part of data").copy(), labels) if fits else None
-        first = first or part
-        if part is None or first is None:
+        if getattr(X, "ndim", 0) != 2 or (y is not None and len(y) != X.shape[0]):
             raise ValueError(
                 "data must be an array or a sparse matrix of numbers, or give parts of consecutive "
                 "rows: X, or pairs (X, y) of the same length."
             )
-        if X.shape[1] != first.X.shape[1]:
-            raise ValueError(
-                f"a part has {X.shape[1]:,} columns, but the first has {first.X.shape[1]:,}."
-            )
-        if (part.y is None) != (first.y is None):
+        n_columns, labelled = first = first or (X.shape[1], y is not None)
+        if X.shape[1] != n_columns:
+            raise ValueError(f"a part has {X.shape[1]:,} columns, but the first has {n_columns:,}.")
+        if (y is not None) != labelled:
             raise ValueError("some parts come with y and others without; give it with all.")
-        if part.y is not None:
+        if labelled:
             refuse_missing_label(y)
-        yield part
+        yield Part(matrix(X, "a part of data").copy(), np.array(y) if labelled else None)
 
 
 def store_parts(

@@ -146,16 +146,27 @@ def _parsed(
 
 
 def in_batches(path: Path, wanted: Wanted) -> tuple[Roles, Callable[[Any], Iterator[Any]]]:
-    """What columns are for, and a function that opens the file to read some lines at a time."""
+    """What columns are for, and a function that reads the file, some lines at a time.
+
+    Without Arrow's threads: those may hold what is Python's until after the interpreter has ended.
+    """
     pyarrow, arrow_csv = needed("pyarrow", "data"), needed("pyarrow.csv", "data")
     header = _header(path)
 
-    def opened(stream: Any, read: list[str], types: dict[str, Any]) -> Any:
-        types |= {name: pyarrow.string() for name in read if name in UNNAMED}
-        return arrow_csv.open_csv(stream.file, *_options(header, read, types, LINES))
+    def tables(progress: Progress | None, read: list[str], types: dict[str, Any]) -> Iterator[Any]:
+        types = types | {name: pyarrow.string() for name in read if name in UNNAMED}
+        with open_stream(path, progress) as stream, arrow_problems(path, "CSV"):
+            for _ in range(header.n_lines):
+                stream.file.readline()
+            for lines in _blocks(stream):
+                options = _options(header, read, types, len(lines) + 1)
+                options[0].skip_rows, options[0].use_threads = 0, False
+                yield arrow_csv.read_csv(pyarrow.BufferReader(lines), *options)
 
-    with open_stream(path) as stream, arrow_problems(path, "CSV"):
-        schema = opened(stream, header.names, {}).schema
+    first = next(tables(None, header.names, {}), None)
+    if first is None:
+        raise FileProblem(f"{path} has a line of names, but no others.")
+    schema = first.schema
     roles = numeric_roles(path, schema, wanted)
     # What the first lines look like may not be what all are: numbers need not be whole, and labels
     # are looked at when all are known.
@@ -165,14 +176,23 @@ def in_batches(path: Path, wanted: Wanted) -> tuple[Roles, Callable[[Any], Itera
     for name in roles.features:
         if (kind := str(schema.field(name).type)).startswith(NUMERIC) and kind != "bool":
             types[name] = pyarrow.float64()
+    read = [name for name in header.names if name in {*roles.features, *types}]
+    return roles, lambda progress: tables(progress, read, types)
 
-    def batches(progress: Progress | None) -> Iterator[Any]:
-        with open_stream(path, progress) as stream, arrow_problems(path, "CSV"):
-            yield from opened(stream, [name for name in header.names if name in {
-                *roles.features, *types
-            }], dict(types))  # fmt: skip
 
-    return roles, batches
+def _blocks(stream: Any) -> Iterator[bytes]:
+    """Whole lines, some megabytes at a time; a line break between quotes does not end a line."""
+    begun = b""
+    while block := stream.read(LINES):
+        begun += block
+        cut = begun.rfind(b"\n")
+        while cut >= 0 and begun.count(b'"', 0, cut) % 2:
+            cut = begun.rfind(b"\n", 0, cut)
+        if begun[: cut + 1].strip():
+            yield begun[: cut + 1]
+            begun = begun[cut + 1 :]
+    if begun.strip():
+        yield begun
 
 
 def _options(header: Header, read: list[str], types: dict[str, Any], block: int) -> tuple:
@@ -216,7 +236,7 @@ def inferred(labels: Array) -> Array:
     arrow_csv, lines = needed("pyarrow.csv", "data"), "\n".join(["label", *texts]).encode()
     table = arrow_csv.read_csv(
         needed("pyarrow", "data").BufferReader(lines),
-        arrow_csv.ReadOptions(block_size=max(BLOCK, len(lines) + 1)),
+        arrow_csv.ReadOptions(block_size=len(lines) + 1, use_threads=False),
     )
     return values_of(table.column(0), "label", Path()) if table.num_rows == len(texts) else labels
 
