@@ -20,6 +20,7 @@ from mmfs import (
     GDM,
     MMFS,
     MMFSCV,
+    MMFSIC,
     MRMR,
     QPFS,
     SVMRFE,
@@ -27,6 +28,7 @@ from mmfs import (
     MaxRel,
     StabilitySelector,
     compare,
+    mmfs_path,
     open_store,
     write_store,
 )
@@ -102,6 +104,16 @@ def test_the_same_selection_wherever_data_are(selector, place):
     out = found.transform(data)
     expected = X[:, np.sort(known)]
     np.testing.assert_array_equal(out.toarray() if sp.issparse(out) else out, expected)
+
+
+@pytest.mark.parametrize("place", ELSEWHERE)
+def test_paths_and_criteria_wherever_data_are(place):
+    X, _ = example()
+    y = X[:, 2] + X[:, 10] - X[:, 20] + 0.3 * np.random.default_rng(1).standard_normal(90)
+    known, found = (MMFSIC().fit(data, y) for data in (sp.csc_array(X), ELSEWHERE[place](X)))
+    assert found.indices_.tolist() == known.indices_.tolist()
+    paths = [mmfs_path(data, y) for data in (sp.csc_array(X), ELSEWHERE[place](X))]
+    np.testing.assert_allclose(paths[1].gammas, paths[0].gammas, rtol=1e-6)
 
 
 def test_names_explanations_and_own_target(tmp_path):
