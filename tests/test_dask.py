@@ -1,7 +1,10 @@
 """Dask: every chunking gives the answer of data in memory; workers keep their blocks."""
 
+import json
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 from types import SimpleNamespace
@@ -281,6 +284,18 @@ def test_from_a_store(cluster, tmp_path):
     data = store.to_dask(block=2000)
     assert data.npartitions > 5
     agree(MMFS(8).fit(data, y), MMFS(8).fit(store))
+
+
+@pytest.mark.parametrize("by", ["--workers", "--scheduler"])
+def test_on_the_command_line(cluster, tmp_path, by):
+    X, y = example()
+    store = write_store(tmp_path / "s", X, y)
+    where = "2" if by == "--workers" else cluster.scheduler.address
+    command = [sys.executable, "-m", "mmfs", "select", str(store.path), "-k", "8", "--json", "-q"]
+    done = subprocess.run([*command, by, where], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    chosen = [int(row["feature"]) for row in json.loads(done.stdout)["selected"]]
+    assert chosen == MMFS(8).fit(store).indices_.tolist()
 
 
 def test_a_worker_that_dies_in_mid_fit(tmp_path):

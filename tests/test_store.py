@@ -491,6 +491,18 @@ def test_filters_other_targets_and_whole_reading(tmp_path):
     assert table.y.tolist() == y.tolist() and table.X.shape == X.shape
 
 
+def interrupted(path, place, monkeypatch):
+    """A conversion that ends before its runs are merged."""
+
+    def merge(*_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(runs_module.Runs, "merge", merge)
+        with pytest.raises(KeyboardInterrupt):
+            convert_to_store(asked(path), place, memory=1 << 12)
+
+
 def test_blank_stretches_of_a_table_do_not_count_as_parts(tmp_path, monkeypatch):
     from mmfs.io import text
 
@@ -499,14 +511,7 @@ def test_blank_stretches_of_a_table_do_not_count_as_parts(tmp_path, monkeypatch)
     path = write(tmp_path, "csv", X, y)
     lines = path.read_text().splitlines()
     path.write_text("\n".join([*lines[:20], *[""] * 20_000, *lines[20:]]) + "\n")
-
-    def interrupted(*_):
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patch:
-        patch.setattr(runs_module.Runs, "merge", interrupted)
-        with pytest.raises(KeyboardInterrupt):
-            convert_to_store(asked(path), tmp_path / "s", memory=1 << 12)
+    interrupted(path, tmp_path / "s", monkeypatch)
     same(convert_to_store(asked(path), tmp_path / "s", memory=1 << 12), X)
 
 
@@ -605,14 +610,7 @@ def test_an_unfinished_store_of_another_source_is_not_gone_on_with(tmp_path, mon
     monkeypatch.setattr(svmlight, "CHUNK", 1000)
     X, y = example()
     path = write(tmp_path, "svm", X, y)
-
-    def interrupted(*_):
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patch:
-        patch.setattr(runs_module.Runs, "merge", interrupted)
-        with pytest.raises(KeyboardInterrupt):
-            convert_to_store(asked(path), tmp_path / "s", memory=1 << 12)
+    interrupted(path, tmp_path / "s", monkeypatch)
     left = tmp_path / ".s.unfinished"
     assert len(list((left / "runs").iterdir())) > 2
     assert not (tmp_path / "s").exists()

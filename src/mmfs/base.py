@@ -18,9 +18,6 @@ from mmfs.validation import Rule, check_columns, check_finite, read_input
 
 Array = np.ndarray
 
-# What has a value per column is kept, unasked, for at most this many columns.
-KEPT_COLUMNS = 100_000
-
 
 @dataclass(frozen=True)
 class Data:

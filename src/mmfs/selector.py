@@ -8,7 +8,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from mmfs import reducing
-from mmfs.base import KEPT_COLUMNS, Selector
+from mmfs.base import Selector
 from mmfs.columns import DaskData, elsewhere
 from mmfs.explain import explain
 from mmfs.hsic import as_hsic, hsic
@@ -26,6 +26,7 @@ from mmfs.solvers import (
 from mmfs.validation import (
     COUNT,
     FLAG,
+    KEPT_COLUMNS,
     POSITIVE,
     RELEVANCE,
     TASK,

@@ -17,8 +17,8 @@ Array = np.ndarray
 # Features up to which given similarities are checked to be positive semi-definite.
 PSD_LIMIT = 3_000
 
-# Columns up to which the names of data elsewhere are read with them.
-NAMED_COLUMNS = 100_000
+# What has a value per column is kept, unasked, for at most this many columns.
+KEPT_COLUMNS = 100_000
 
 
 class TooFewColumns(ValueError):
@@ -133,7 +133,7 @@ def _read_elsewhere(selector: Any, X: Elsewhere, y: Any, needs_y: bool) -> Array
         raise ValueError("X has one row; there is nothing to compare.")
     selector.n_features_in_ = X.shape[1]
     vars(selector).pop("feature_names_in_", None)
-    if X.feature_names is not None and X.shape[1] <= NAMED_COLUMNS:
+    if X.feature_names is not None and X.shape[1] <= KEPT_COLUMNS:
         selector.feature_names_in_ = np.asarray(X.feature_names, dtype=object)
     return y
 

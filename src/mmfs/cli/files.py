@@ -37,7 +37,7 @@ def convert(
     """Write data in another format, or as a column store.
 
     A name without an extension, or ending in .store, is that of a column store: a folder for data
-    larger than memory, from which any command reads.
+    larger than memory, from which every command but compare reads.
 
     Examples:
 

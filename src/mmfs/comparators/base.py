@@ -5,10 +5,10 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from mmfs.base import KEPT_COLUMNS, Data, Selector
+from mmfs.base import Data, Selector
 from mmfs.discretize import DIGITS, States, discretize
 from mmfs.relevance import refuse_several
-from mmfs.validation import check_parameters, number_to_select
+from mmfs.validation import KEPT_COLUMNS, check_parameters, number_to_select
 from mmfs.warn import warn_caller
 
 Array = np.ndarray
