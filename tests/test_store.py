@@ -33,6 +33,7 @@ from mmfs import (
     write_store,
 )
 from mmfs.columns import StoreProblem
+from mmfs.columns.store import PORTION, checksum_of, file_checksum, header_checksum
 from mmfs.io import Asked, FileProblem, convert_to_store, read_table
 from mmfs.io import runs as runs_module
 from tests.elsewhere import ELSEWHERE
@@ -188,6 +189,95 @@ def test_damaged_files_are_refused(tmp_path, name):
     path = write_store(tmp_path / "s", X, y).path
     damage(path / f"{name}.npy", -3)
     refused(str(path), rf"{name}.npy is damaged; convert the data again\.")
+
+
+def crafted(path, header=None, **arrays):
+    """Change a store so that all its checksums are right again."""
+    if {"indices", "data"} & set(arrays):
+        entries = [arrays.get(name, np.load(path / f"{name}.npy")) for name in ("indices", "data")]
+        portions = range(-(-len(entries[0]) // PORTION))
+        checksums = [checksum_of(*entries, i) for i in portions]
+        arrays["checksums"] = np.array(checksums, dtype=np.uint32)
+    found = json.loads((path / "header.json").read_text()) | (header or {})
+    for name, array in arrays.items():
+        file = path / f"{name}.npy"
+        file.unlink()  # it is mapped
+        file.write_bytes(array) if isinstance(array, bytes) else np.save(file, array)
+        found["files"][name] = {"bytes": file.stat().st_size, "checksum": file_checksum(file)}
+    found["checksum"] = header_checksum(found)
+    (path / "header.json").write_text(json.dumps(found))
+
+
+def with_value(array, at, value):
+    array = array.copy()
+    array[at] = value
+    return array
+
+
+CRAFTED = {
+    "starts beyond the entries": lambda s: {"indptr": with_value(s.indptr, 5, 10**6)},
+    "starts that fall": lambda s: {"indptr": with_value(s.indptr, 5, s.indptr[4] - 3)},
+    "starts below 0": lambda s: {"indptr": with_value(s.indptr, 0, -5)},
+    "starts of another length": lambda s: {"indptr": s.indptr[1:]},
+    "starts of another type": lambda s: {"indptr": s.indptr.astype(">i8")},
+    "starts in a matrix": lambda s: {"indptr": s.indptr.reshape(1, -1)},
+    "row numbers below 0": lambda s: {"indices": with_value(s.indices, 7, -4)},
+    "row numbers beyond the rows": lambda s: {"indices": with_value(s.indices, 7, s.shape[0])},
+    "rows that do not rise": lambda s: {"indices": with_value(s.indices, 8, s.indices[7])},
+    "row numbers of another type": lambda s: {"indices": s.indices.astype(np.int64)},
+    "values of another type": lambda s: {"data": s.data.astype(np.int64)},
+    "fewer values": lambda s: {"data": s.data[:-1]},
+    "y of another length": lambda s: {"y": np.zeros(3)},
+    "y of three dimensions": lambda s: {"y": np.zeros((s.shape[0], 1, 1))},
+    "y of dates": lambda s: {"y": np.zeros(s.shape[0], dtype="M8[s]")},
+    "an empty file": lambda s: {"y": b""},
+    "no NumPy file": lambda s: {"y": b"\x93NUMPY\x01\x00\x10\x00{'descr': ((((\n"},
+    "names that end beyond their bytes": lambda s: {
+        "feature_names_ends": with_value(s.feature_names.ends, -1, 10**9)
+    },
+    "names that end before they begin": lambda s: {
+        "feature_names_ends": with_value(s.feature_names.ends, 3, 0)
+    },
+    "fewer names": lambda s: {"feature_names_ends": s.feature_names.ends[:-1]},
+    "fewer checksums": lambda s: {"checksums": s.checksums[:0]},
+    "10^12 columns": lambda s: {"header": {"shape": [s.shape[0], 10**12]}},
+    "more rows than can be": lambda s: {"header": {"shape": [10**12, s.shape[1]]}},
+    "a shape of text": lambda s: {"header": {"shape": "ab"}},
+    "a shape of truth": lambda s: {"header": {"shape": [True, True]}},
+    "entries below 0": lambda s: {"header": {"entries": -1}},
+    "a list of files": lambda s: {"header": {"files": []}},
+    "no files": lambda s: {"header": {"files": {}}},
+    "a file without a size": lambda s: {"header": {"files": {"indptr": {"bytes": None}}}},
+    "a nested number": lambda s: {"header": {"numbered_from": [1]}},
+    "a nested name": lambda s: {"header": {"target_name": {"a": 1}}},
+}
+
+
+@pytest.mark.parametrize("how", CRAFTED)
+def test_crafted_stores_are_refused(tmp_path, how):
+    """Nothing that a file says is used before it is checked, right checksums or not."""
+    X, y = example()
+    names = [f"feature {j}" for j in range(X.shape[1])]
+    store = write_store(tmp_path / "s", X, y, feature_names=names)
+    crafted(store.path, **CRAFTED[how](store))
+    refused(store.path, r"is damaged|has \d+ bytes instead of")
+    with pytest.raises(StoreProblem, match="damaged"):
+        open_store(store.path)[:, [0, 1, 2]]
+
+
+def test_headers_that_are_no_headers_are_refused(tmp_path):
+    path = write_store(tmp_path / "s", *example()).path
+    for text in ("[" * 100_000, '{"format": ' + "9" * 10_000, "\x00", '"' + "a" * (1 << 20) + '"'):
+        (path / "header.json").write_text(text)
+        refused(path, "not the header of a column store")
+
+
+def test_names_that_are_no_text_are_shown(tmp_path):
+    X, y = example()
+    store = write_store(tmp_path / "s", X, y, feature_names=["\xe4"] * X.shape[1])
+    letters = with_value(store.feature_names.letters, 1, 0xFF)
+    crafted(store.path, feature_names_bytes=letters)
+    assert open_store(store.path).feature_names[0] == "\ufffd" * 2
 
 
 def test_truncated_missing_and_foreign_stores_are_refused(tmp_path):
@@ -633,8 +723,21 @@ def test_one_writer_at_a_time(tmp_path):
     same(write_store(tmp_path / "s", parts()), np.vstack([X, X]))
 
 
-def test_a_full_disk_is_named(small_disk):
+@pytest.mark.parametrize("kilobytes", [300, 400, 500, 700, 1000])
+def test_a_full_disk_is_named(small_disk, tmp_path, kilobytes):
+    """Also one that is full when the store's files, which are mapped into memory, are filled."""
+    remount = ["mount", "-o", f"remount,size={kilobytes}k", str(small_disk)]
+    subprocess.run(remount, check=True)
     X = np.random.default_rng(0).standard_normal((300, 100))
+    source = tmp_path / "X.npy"
+    np.save(source, X)
+    command = [sys.executable, "-m", "mmfs", "convert", str(source), str(small_disk / "s")]
+    done = subprocess.run(command, capture_output=True, text=True)
+    if kilobytes == 1000:
+        assert done.returncode == 0 and open_store(small_disk / "s").nnz == X.size
+        return
+    assert done.returncode == 1 and "cannot be written (no space left" in done.stderr.lower()
+    assert list(small_disk.iterdir()) == []
     with pytest.raises(FileProblem, match="cannot be written"):
         write_store(small_disk / "s", X)
     assert list(small_disk.iterdir()) == []

@@ -69,6 +69,22 @@ def csc_moments(indptr, indices, data, V, center, start, stop, mean, inverse, pr
 
 
 @njit(cache=True, nogil=True)
+def csc_wrong_column(indptr, indices, n_rows, start, stop):
+    """The first column with an entry among start..stop that is not in a row, or not behind the
+    entry before it; -1 if there is none."""
+    j = np.searchsorted(indptr, start, side="right") - 1
+    previous = indices[start - 1] if start > indptr[j] else -1
+    for k in range(start, stop):
+        while k == indptr[j + 1]:
+            j, previous = j + 1, -1
+        i = indices[k]
+        if i <= previous or i >= n_rows:
+            return j
+        previous = i
+    return -1
+
+
+@njit(cache=True, nogil=True)
 def csc_dots(indptr, indices, data, v, mean, inverse, start, stop, out):
     """out_j = f_j'v for columns start..stop and one vector v.
 

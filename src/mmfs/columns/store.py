@@ -36,6 +36,9 @@ ENTRIES = ("indices", "data")
 PORTION = 1 << 20
 
 
+# Bytes of a header, at most; types of labels.
+LARGEST_HEADER, KINDS = 1 << 20, "biufU"
+
 # Entries that take a worker as long as what else there is to do for a column.
 AS_ENTRIES = 10
 
@@ -70,8 +73,11 @@ class Texts(Sequence):
             return np.array([self[int(j)] for j in np.arange(len(self))[where]], dtype=object)
         j = range(len(self))[where]
         start = int(self.ends[j - 1]) if j else 0
-        letters = self.letters[start : int(self.ends[j])]
-        return letters.tobytes().decode("utf-8", "surrogatepass")
+        letters = self.letters[start : int(self.ends[j])].tobytes()
+        try:
+            return letters.decode("utf-8", "surrogatepass")
+        except UnicodeDecodeError:
+            return letters.decode("utf-8", "replace")
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> Array:
         return np.array([self[j] for j in range(len(self))], dtype=object)
@@ -86,21 +92,21 @@ class Store(Elsewhere):
 
     def __init__(self, path: Path, header: dict[str, Any]) -> None:
         self.path, self._header = path, header
-        n_rows, n_columns = header["shape"]
+        (n_rows, n_columns), n_entries = header["shape"], header["entries"]
         self.shape: tuple[int, int] = (n_rows, n_columns)
-        self.indptr = self._array("indptr")
-        self.indices, self.data = (self._array(name) for name in ENTRIES)
-        kinds = self.indices.dtype == np.int32 and self.data.dtype in (np.float32, np.float64)
-        if not kinds or not len(self.indices) == len(self.data) == header["entries"]:
-            raise StoreProblem(f"{path} is damaged; convert the data again.")
-        self.checksums = self._array("checksums")
+        self.indptr = self._array("indptr", (np.int64,), n_columns + 1)
+        if self.indptr[0] != 0 or not _rises(self.indptr, n_entries):
+            raise self._damaged("indptr")
+        self.indices = self._array("indices", (np.int32,), n_entries)
+        self.data = self._array("data", (np.float32, np.float64), n_entries)
+        self.checksums = self._array("checksums", (np.uint32,), -(-n_entries // PORTION))
         self._right = np.zeros(len(self.checksums), dtype=bool)  # those that have been compared
-        self.y: Array | None = self._optional("y")
-        self.groups: Array | None = self._optional("groups")
-        self.feature_names = self._texts("feature_names")
-        self.row_names = self._texts("row_names")
-        self.target_name: str | None = header.get("target_name")
-        self.numbered_from = int(header.get("numbered_from", 0))
+        self.y: Array | None = self._labels("y")
+        self.groups: Array | None = self._labels("groups")
+        self.feature_names = self._texts("feature_names", n_columns)
+        self.row_names = self._texts("row_names", n_rows)
+        self.target_name: str | None = header["target_name"]
+        self.numbered_from: int = header["numbered_from"]
 
     def __repr__(self) -> str:
         return f"the column store {self.path}"
@@ -187,43 +193,77 @@ class Store(Elsewhere):
         for portion in range(start // PORTION, -(-stop // PORTION)):
             if self._right[portion]:
                 continue
-            if checksum_of(self.indices, self.data, portion) != self.checksums[portion]:
-                first = np.searchsorted(self.indptr, portion * PORTION, side="right") - 1
+            first = portion * PORTION
+            wrong = np.searchsorted(self.indptr, first, side="right") - 1
+            if checksum_of(self.indices, self.data, portion) == self.checksums[portion]:
+                last = min(first + PORTION, self.nnz)
+                wrong = passes.csc_wrong_column(
+                    self.indptr, self.indices, self.shape[0], first, last
+                )
+            if wrong >= 0:
                 raise StoreProblem(
-                    f"{self.path} is damaged: entries from column {first:,} on are not what was "
+                    f"{self.path} is damaged: entries from column {wrong:,} on are not what was "
                     "written; convert the data again."
                 )
             self._right[portion] = True
 
-    def _array(self, name: str) -> Array:
-        """A file, mapped into memory; all but the entries are compared with their checksums."""
-        file, known = self.path / f"{name}.npy", self._header["files"][name]
-        try:
-            size = file.stat().st_size
-        except FileNotFoundError:
-            raise StoreProblem(f"{file} is missing; convert the data again.") from None
-        if size != known["bytes"]:
+    def _array(self, name: str, kinds: tuple[Any, ...] = (), length: int | None = None) -> Array:
+        """A file, mapped into memory; all but the entries are compared with their checksums.
+
+        It must hold a vector of one of the kinds, of a length, where these are told.
+        """
+        file, known = self.path / f"{name}.npy", self._header["files"].get(name)
+        if not file.is_file():
+            raise StoreProblem(f"{file} is missing; convert the data again.")
+        if known is None:
+            raise self._damaged(name)
+        if (size := file.stat().st_size) != known["bytes"]:
             raise StoreProblem(
                 f"{file} has {size:,} bytes instead of {known['bytes']:,}; convert the data again."
             )
-        if name not in ENTRIES and file_checksum(file) != known["checksum"]:
-            raise StoreProblem(f"{file} is damaged; convert the data again.")
+        if name not in ENTRIES and file_checksum(file) != known.get("checksum"):
+            raise self._damaged(name)
         try:
-            return np.load(file, mmap_mode="r", allow_pickle=False).view(np.ndarray)
-        except ValueError:
-            raise StoreProblem(f"{file} is damaged; convert the data again.") from None
+            found = np.load(file, mmap_mode="r", allow_pickle=False).view(np.ndarray)
+        except Exception:  # whatever a parser may say to bytes that make no sense
+            raise self._damaged(name) from None
+        if (kinds and found.dtype not in kinds) or (
+            length is not None and found.shape != (length,)
+        ):
+            raise self._damaged(name)
+        return found
 
-    def _optional(self, name: str) -> Array | None:
-        return self._array(name) if name in self._header["files"] else None
+    def _labels(self, name: str) -> Array | None:
+        if name not in self._header["files"]:
+            return None
+        found = self._array(name)
+        if found.ndim not in (1, 2) or len(found) != self.shape[0] or found.dtype.kind not in KINDS:
+            raise self._damaged(name)
+        return found
 
-    def _texts(self, name: str) -> Texts | None:
+    def _texts(self, name: str, n: int) -> Texts | None:
         if f"{name}_ends" not in self._header["files"]:
             return None
-        return Texts(self._array(f"{name}_bytes"), self._array(f"{name}_ends"))
+        letters = self._array(f"{name}_bytes", (np.uint8,))
+        ends = self._array(f"{name}_ends", (np.int64,), n)
+        if letters.ndim != 1 or ends[0] < 0 or not _rises(ends, len(letters)):
+            raise self._damaged(f"{name}_ends")
+        return Texts(letters, ends)
+
+    def _damaged(self, name: str) -> StoreProblem:
+        return StoreProblem(f"{self.path / name}.npy is damaged; convert the data again.")
+
+
+def _rises(ends: Array, last: int) -> bool:
+    """Whether numbers never fall, and end with the last; a portion at a time."""
+    if len(ends) == 0 or ends[-1] != last:
+        return False
+    parts = (ends[start : start + PORTION + 1] for start in range(0, len(ends), PORTION))
+    return not any((part[1:] < part[:-1]).any() for part in parts)
 
 
 def file_checksum(file: Path) -> int:
-    return zlib.crc32(np.memmap(file, dtype=np.uint8, mode="r"))
+    return zlib.crc32(np.memmap(file, dtype=np.uint8, mode="r")) if file.stat().st_size else 0
 
 
 def checksum_of(indices: Array, data: Array, portion: int) -> int:
@@ -257,6 +297,8 @@ def open_store(path: Any) -> Store:
     path = Path(path)
     file = path / HEADER
     try:
+        if file.stat().st_size > LARGEST_HEADER:
+            raise ValueError
         header = json.loads(file.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise StoreProblem(
@@ -266,7 +308,7 @@ def open_store(path: Any) -> Store:
         raise StoreProblem(
             f"{path} is a file, not a column store; mmfs convert makes one of it."
         ) from None
-    except (json.JSONDecodeError, UnicodeDecodeError):
+    except (ValueError, RecursionError):  # no JSON, no text, too long a number, too deep
         header = None
     if not isinstance(header, dict) or header.get("format") != FORMAT:
         raise StoreProblem(f"{file} is not the header of a column store; convert the data again.")
@@ -275,9 +317,29 @@ def open_store(path: Any) -> Store:
             f"{path} is a column store of version {header.get('version')!r}, but this mmfs reads "
             f"version {VERSION}; convert the data again, or use the mmfs that wrote it."
         )
-    if header.get("checksum") != header_checksum(header):
+    if header.get("checksum") != header_checksum(header) or not _makes_sense(header):
         raise StoreProblem(f"{file} is damaged; convert the data again.")
     return Store(path, header)
+
+
+def _makes_sense(header: dict[str, Any]) -> bool:
+    """Whether all that is read of a header is of the right type and in range."""
+
+    def whole(value: Any, least: int, most: int = 2**62) -> bool:
+        return type(value) is int and least <= value <= most
+
+    shape, files = header.get("shape"), header.get("files")
+    return (
+        isinstance(shape, list)
+        and len(shape) == 2
+        and whole(shape[0], 1, 2**31 - 1)
+        and whole(shape[1], 1)
+        and whole(header.get("entries"), 0)
+        and whole(header.get("numbered_from"), 0)
+        and isinstance(header.get("target_name"), str | None)
+        and isinstance(files, dict)
+        and all(isinstance(file, dict) and whole(file.get("bytes"), 0) for file in files.values())
+    )
 
 
 def _load(path: str, checksum: int, start: int, stop: int) -> sp.csc_array:

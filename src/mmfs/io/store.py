@@ -43,8 +43,8 @@ from mmfs.validation import refuse_missing_label
 
 Array = np.ndarray
 
-# Bytes to work with, unless told.
-MEMORY = 1 << 29
+# Bytes to work with, unless told; zeros written at a time.
+MEMORY, BLOCK = 1 << 29, 1 << 20
 
 
 def write_store(
@@ -248,11 +248,14 @@ def _workplace(path: Path, source: dict[str, Any] | None) -> Iterator[Path]:
             yield place
             shutil.rmtree(place)
     except BaseException as error:
-        # Of a source that is read again the runs are kept; what is wrong with it would stay wrong.
-        if (source is None or isinstance(error, ValueError)) and not isinstance(error, Taken):
+        # Of a source that is read again the runs are kept; what is wrong with it would stay wrong,
+        # and a full disk needs the space.
+        unwritten = isinstance(error, OSError) and _of_writing(error, place)
+        useless = source is None or isinstance(error, ValueError) or unwritten
+        if useless and not isinstance(error, Taken):
             shutil.rmtree(place, ignore_errors=True)
-        if isinstance(error, OSError) and _of_writing(error, place):
-            why = error.strerror or "no space left"  # which NumPy does not say
+        if unwritten:
+            why = getattr(error, "strerror", "") or "no space left"  # which NumPy does not say
             raise FileProblem(f"{path} cannot be written ({why}).") from error
         raise
 
@@ -311,6 +314,16 @@ def _put(folder: Path, path: Path) -> None:
     shutil.rmtree(old, ignore_errors=True)
 
 
+def _allocate(file: Any, size: int) -> None:
+    """Space for so many bytes more; without it, writing to a mapped file ends the process."""
+    file.flush()
+    if hasattr(os, "posix_fallocate") and size:
+        os.posix_fallocate(file.fileno(), file.tell(), size)
+        return
+    for start in range(0, size, BLOCK):
+        file.write(bytes(min(BLOCK, size - start)))
+
+
 class Folder:
     """The files of a store that is being written."""
 
@@ -320,13 +333,15 @@ class Folder:
 
     def make(self, name: str, dtype: Any, length: int) -> Array:
         """An array to be filled, on disk."""
-        file = self.path / f"{name}.npy"
+        file, dtype = self.path / f"{name}.npy", np.dtype(dtype)
+        with file.open("wb") as begun:
+            header = {"descr": dtype.str, "fortran_order": False, "shape": (length,)}
+            np.lib.format.write_array_header_1_0(begun, header)
+            _allocate(begun, length * dtype.itemsize)
         if length == 0:  # cannot be mapped
-            np.save(file, np.empty(0, dtype=dtype), allow_pickle=False)
             self.arrays[name] = np.empty(0, dtype=dtype)
         else:
-            shape = (length,)
-            self.arrays[name] = np.lib.format.open_memmap(file, "w+", dtype=dtype, shape=shape)
+            self.arrays[name] = np.lib.format.open_memmap(file, "r+")
         return self.arrays[name]
 
     def finish(self, table: Table) -> None:

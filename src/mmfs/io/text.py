@@ -29,8 +29,8 @@ from mmfs.needed import needed
 
 Array = np.ndarray
 
-BLOCK = 1 << 26  # bytes; a line must fit into one
-LINES = 1 << 24  # bytes of lines read at a time, likewise
+LINES = 1 << 24  # bytes of lines that are parsed at a time
+CELLS = 1 << 20  # values that are written at a time
 SEPARATORS = ",;\t"
 
 
@@ -41,8 +41,6 @@ def read_text(path: Path, wanted: Wanted, progress: Progress | None) -> Table:
     either = [roles_of(path, names, wanted, kind) for kind in ("", "string")]  # not known yet
     read = {*wanted.labels, *either[0].features, *either[1].features, either[1].rows}
     table = _parsed(path, header, [name for name in names if name in read], progress)
-    if table.num_rows == 0:
-        raise FileProblem(f"{path} has a line of names, but no others.")
     first = str(table.schema.field(names[0]).type) if names[0] in read else ""
     roles = roles_of(path, names, wanted, first)
     return from_columns(path, table.schema, table.num_rows, table.select, roles, wanted, None)
@@ -98,9 +96,14 @@ def text_columns(path: Path, name: str) -> dict[str, list]:
 
 def write_text(table: Table, path: Path, separator: str, compression: str) -> None:
     arrow_csv = needed("pyarrow.csv", "data")
-    options = arrow_csv.WriteOptions(delimiter=separator)
+    rows, first = as_arrow(table), True
     with open_output(path, compression) as file:
-        arrow_csv.write_csv(as_arrow(table), file, options)
+        for batch in rows.to_batches(max(1, CELLS // max(rows.num_columns, 1))) or [rows]:
+            sink = needed("pyarrow", "data").BufferOutputStream()
+            options = arrow_csv.WriteOptions(delimiter=separator, include_header=first)
+            arrow_csv.write_csv(batch, sink, options)
+            file.write(sink.getvalue())
+            first = False
 
 
 def decoded(line: bytes, path: Path) -> str:
@@ -138,69 +141,107 @@ def _header(path: Path) -> Header:
 def _parsed(
     path: Path, header: Header, read: list[str], progress: Progress | None, as_text: bool = False
 ) -> Any:
-    """An Arrow table of the columns to read; those without a name hold names of rows."""
-    arrow_csv, text = needed("pyarrow.csv", "data"), needed("pyarrow", "data").string()
-    types = {name: text for name in read if as_text or name in UNNAMED}
+    """An Arrow table of the columns to read; those without a name hold names of rows.
+
+    A column that looks like numbers in some blocks and not in others is text in all of them.
+    """
+    pyarrow = needed("pyarrow", "data")
+    types = {name: pyarrow.string() for name in read if as_text}
+    while True:
+        tables = [*_tables(path, header, read, types, progress)]
+        if not tables:
+            raise FileProblem(f"{path} has a line of names, but no others.")
+        mixed = [name for name in read if not _alike(table.schema.field(name) for table in tables)]
+        if not mixed:
+            return pyarrow.concat_tables(tables, promote_options="permissive")
+        types |= {name: pyarrow.string() for name in mixed}
+
+
+def _alike(fields: Iterator[Any]) -> bool:
+    kinds = {str(field.type) for field in fields} - {"null"}
+    return len(kinds) <= 1 or kinds <= {"int64", "double"}
+
+
+def _tables(
+    path: Path,
+    header: Header,
+    read: list[str],
+    types: dict[str, Any],
+    progress: Progress | None,
+) -> Iterator[Any]:
+    """The columns to read, some megabytes of lines at a time, as Arrow tables."""
+    pyarrow, arrow_csv = needed("pyarrow", "data"), needed("pyarrow.csv", "data")
+    types = types | {name: pyarrow.string() for name in read if name in UNNAMED}
     with open_stream(path, progress) as stream, arrow_problems(path, "CSV"):
-        return arrow_csv.read_csv(stream.file, *_options(header, read, types, BLOCK))
+        for _ in range(header.n_lines):
+            stream.file.readline()
+        for lines in _blocks(stream):
+            yield arrow_csv.read_csv(native(lines), *_options(header, read, types, len(lines) + 1))
+
+
+def native(text: bytes) -> Any:
+    """A copy in memory of Arrow's own, to be read by its threads.
+
+    One of them may be the last to let go of it, when there is no interpreter left to give it to.
+    """
+    pyarrow = needed("pyarrow", "data")
+    sink = pyarrow.BufferOutputStream()
+    sink.write(text)
+    return pyarrow.BufferReader(sink.getvalue())
 
 
 def in_batches(path: Path, wanted: Wanted) -> tuple[Roles, Callable[[Any], Iterator[Any]]]:
-    """What columns are for, and a function that reads the file, some lines at a time.
-
-    Without Arrow's threads: those may hold what is Python's until after the interpreter has ended.
-    """
-    pyarrow, arrow_csv = needed("pyarrow", "data"), needed("pyarrow.csv", "data")
+    """What columns are for, and a function that reads the file, some lines at a time."""
+    string, double = needed("pyarrow", "data").string(), needed("pyarrow", "data").float64()
     header = _header(path)
-
-    def tables(progress: Progress | None, read: list[str], types: dict[str, Any]) -> Iterator[Any]:
-        types = types | {name: pyarrow.string() for name in read if name in UNNAMED}
-        with open_stream(path, progress) as stream, arrow_problems(path, "CSV"):
-            for _ in range(header.n_lines):
-                stream.file.readline()
-            for lines in _blocks(stream):
-                options = _options(header, read, types, len(lines) + 1)
-                options[0].skip_rows, options[0].use_threads = 0, False
-                yield arrow_csv.read_csv(pyarrow.BufferReader(lines), *options)
-
-    first = next(tables(None, header.names, {}), None)
+    first = next(_tables(path, header, header.names, {}, None), None)
     if first is None:
         raise FileProblem(f"{path} has a line of names, but no others.")
-    schema = first.schema
-    roles = numeric_roles(path, schema, wanted)
+    roles = numeric_roles(path, first.schema, wanted)
     # What the first lines look like may not be what all are: numbers need not be whole, and labels
     # are looked at when all are known.
-    types = {name: pyarrow.string() for name in wanted.labels}
-    if roles.rows is not None:
-        types[roles.rows] = pyarrow.string()
+    types = {name: string for name in (*wanted.labels, roles.rows) if name is not None}
     for name in roles.features:
-        if (kind := str(schema.field(name).type)).startswith(NUMERIC) and kind != "bool":
-            types[name] = pyarrow.float64()
+        kind = str(first.schema.field(name).type)
+        if kind.startswith(NUMERIC) and kind != "bool":
+            types[name] = double
     read = [name for name in header.names if name in {*roles.features, *types}]
-    return roles, lambda progress: tables(progress, read, types)
+    return roles, lambda progress: _tables(path, header, read, types, progress)
 
 
 def _blocks(stream: Any) -> Iterator[bytes]:
     """Whole lines, some megabytes at a time; a line break between quotes does not end a line."""
-    begun = b""
+    begun: list[bytes] = []
+    quoted = False
     while block := stream.read(LINES):
-        begun += block
-        cut = begun.rfind(b"\n")
-        while cut >= 0 and begun.count(b'"', 0, cut) % 2:
-            cut = begun.rfind(b"\n", 0, cut)
-        if begun[: cut + 1].strip():
-            yield begun[: cut + 1]
-            begun = begun[cut + 1 :]
-    if begun.strip():
-        yield begun
+        end = _end_of_lines(block, quoted)
+        if end:
+            lines = b"".join([*begun, block[:end]])
+            begun, quoted, block = [], False, block[end:]
+            if lines.strip():
+                yield lines
+        begun.append(block)
+        quoted ^= bool(block.count(b'"') % 2)
+    if (rest := b"".join(begun)).strip():
+        yield rest
+
+
+def _end_of_lines(block: bytes, quoted: bool) -> int:
+    """Behind the last line break that is not between quotes, where the block may begin; or 0."""
+    quoted ^= bool(block.count(b'"') % 2)  # at the end
+    end = len(block)
+    while (at := block.rfind(b"\n", 0, end)) >= 0:
+        quoted ^= bool(block.count(b'"', at, end) % 2)
+        if not quoted:
+            return at + 1
+        end = at
+    return 0
 
 
 def _options(header: Header, read: list[str], types: dict[str, Any], block: int) -> tuple:
     arrow_csv = needed("pyarrow.csv", "data")
     return (
-        arrow_csv.ReadOptions(
-            column_names=header.names, skip_rows=header.n_lines, block_size=block
-        ),
+        arrow_csv.ReadOptions(column_names=header.names, block_size=block),
         arrow_csv.ParseOptions(delimiter=header.separator, newlines_in_values=True),
         arrow_csv.ConvertOptions(
             include_columns=read, column_types=types, strings_can_be_null=True
@@ -234,10 +275,7 @@ def inferred(labels: Array) -> Array:
     if any(any(mark in text for mark in '",;\t\r\n') or not text.strip() for text in texts):
         return labels
     arrow_csv, lines = needed("pyarrow.csv", "data"), "\n".join(["label", *texts]).encode()
-    table = arrow_csv.read_csv(
-        needed("pyarrow", "data").BufferReader(lines),
-        arrow_csv.ReadOptions(block_size=len(lines) + 1, use_threads=False),
-    )
+    table = arrow_csv.read_csv(native(lines), arrow_csv.ReadOptions(block_size=len(lines) + 1))
     return values_of(table.column(0), "label", Path()) if table.num_rows == len(texts) else labels
 
 
