@@ -105,7 +105,7 @@ class Store(Elsewhere):
         self.groups: Array | None = self._labels("groups")
         self.feature_names = self._texts("feature_names", n_columns)
         self.row_names = self._texts("row_names", n_rows)
-        self.target_name: str | None = header["target_name"]
+        self.target_name: str | None = header.get("target_name")
         self.numbered_from: int = header["numbered_from"]
 
     def __repr__(self) -> str:

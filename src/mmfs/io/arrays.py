@@ -1,8 +1,10 @@
 """NumPy's .npy and .npz, and SciPy's sparse .npz."""
 
+import io
+import math
 import zipfile
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -13,9 +15,51 @@ from mmfs.io.table import Table, Wanted, position
 
 Array = np.ndarray
 
+# Bytes of an array's header, at most; and how many times smaller packing can make an array.
+LONGEST_HEADER, MOST_PACKED = 1 << 16, 1100
+
 
 def array_problems(path: Path) -> Any:
-    return file_problems(path, "NumPy file", (ValueError, KeyError, zipfile.BadZipFile))
+    return file_problems(path, "NumPy file", (Exception,))
+
+
+class Header(NamedTuple):
+    """What an array in a file says of itself."""
+
+    shape: tuple[int, ...]
+    dtype: np.dtype
+
+
+def array_header(file: Any, size: int) -> Header:
+    """Read the header of an array, which has `size` bytes in all, and leave the file behind it.
+
+    Nothing is set aside for an array that cannot be there.
+    """
+    begin = file.read(8)
+    if begin[:6] != b"\x93NUMPY" or begin[6:] not in (b"\x01\x00", b"\x02\x00"):
+        raise ValueError("it does not begin as an array")
+    long = begin[6] == 2
+    length = file.read(4 if long else 2)
+    n_bytes = int.from_bytes(length, "little")
+    if n_bytes > min(size, LONGEST_HEADER):
+        raise ValueError("its header is longer than the file")
+    read = getattr(np.lib.format, f"read_array_header_{begin[6]}_0")
+    shape, _, dtype = read(io.BytesIO(length + file.read(n_bytes)))
+    if dtype.hasobject:
+        raise ValueError("pickled objects")
+    left = size - 8 - len(length) - n_bytes
+    if min(shape, default=0) < 0 or math.prod(shape) * dtype.itemsize > left:
+        raise ValueError(f"it says that it has the shape {shape}, but has {left:,} bytes")
+    return Header(shape, dtype)
+
+
+def check_members(archive: zipfile.ZipFile, size: int) -> None:
+    """Refuse an archive, a file of `size` bytes, that cannot hold what it says."""
+    for member in archive.infolist():
+        if member.compress_size > size or member.file_size > MOST_PACKED * member.compress_size:
+            raise ValueError(f"{member.filename} is larger than the file")
+        with archive.open(member) as file:
+            array_header(file, member.file_size)
 
 
 def read_npy(path: Path, wanted: Wanted, progress: Progress | None) -> Table:
@@ -25,18 +69,22 @@ def read_npy(path: Path, wanted: Wanted, progress: Progress | None) -> Table:
 
 def read_array(path: Path) -> Array:
     with array_problems(path):
-        found = np.load(path, mmap_mode="r", allow_pickle=False)
-        if not isinstance(found, np.ndarray):
-            raise FileProblem(f"{path} is an archive of several arrays; call it .npz.")
-        return found
+        with path.open("rb") as file:
+            if file.read(2) == b"PK":
+                raise FileProblem(f"{path} is an archive of several arrays; call it .npz.")
+            file.seek(0)
+            array_header(file, path.stat().st_size)
+        return np.load(path, mmap_mode="r", allow_pickle=False)
 
 
 def read_npz(path: Path, wanted: Wanted, progress: Progress | None) -> Table:
     """X, or a sparse matrix as SciPy saves it, with y, feature_names and row_names if there."""
     with open_stream(path, progress) as stream, array_problems(path):
-        parts = np.load(stream.file, allow_pickle=False)
-        if isinstance(parts, np.ndarray):
+        if stream.file.peek(6)[:6] == b"\x93NUMPY":
             raise FileProblem(f"{path} is a single array; call it .npy.")
+        check_members(zipfile.ZipFile(stream.file), path.stat().st_size)
+        stream.file.seek(0)
+        parts = np.load(stream.file, allow_pickle=False)
         if not wanted.features:
             X: Any = None
         elif "indptr" in parts.files:

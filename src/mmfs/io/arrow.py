@@ -45,10 +45,9 @@ def read_parquet(path: Path, wanted: Wanted, progress: Progress | None) -> Table
 
 def read_arrow(path: Path, wanted: Wanted, progress: Progress | None) -> Table:
     """The wanted columns of an Arrow (Feather) file, which is mapped into memory."""
-    pyarrow = needed("pyarrow", "data")
     with arrow_problems(path, "Arrow"):
-        table = pyarrow.ipc.open_file(pyarrow.memory_map(str(path))).read_all()
-        return _read(path, table.schema, table.num_rows, table.select, wanted, progress)
+        table, select = _opened(path)
+        return _read(path, table.schema, table.num_rows, select, wanted, progress)
 
 
 def parquet_columns(path: Path, name: str) -> dict[str, list]:
@@ -60,10 +59,22 @@ def parquet_columns(path: Path, name: str) -> dict[str, list]:
 
 def arrow_columns(path: Path, name: str) -> dict[str, list]:
     """A column of an Arrow file, and those that may name its rows."""
-    pyarrow = needed("pyarrow", "data")
     with arrow_problems(path, "Arrow"):
-        table = pyarrow.ipc.open_file(pyarrow.memory_map(str(path))).read_all()
-        return table.select(with_some(table.column_names, name, path)).to_pydict()
+        table, select = _opened(path)
+        return select(with_some(table.column_names, name, path)).to_pydict()
+
+
+def _opened(path: Path) -> tuple[Any, Callable[[list[str]], Any]]:
+    """The table of an Arrow file, and what gets columns of it, which are checked before use."""
+    pyarrow = needed("pyarrow", "data")
+    table = pyarrow.ipc.open_file(pyarrow.memory_map(str(path))).read_all()
+
+    def select(names: list[str]) -> Any:
+        columns = table.select(names)
+        columns.validate(full=True)
+        return columns
+
+    return table, select
 
 
 def with_some(names: list[str], name: str, path: Path) -> list[str]:
@@ -87,7 +98,10 @@ def _read(
 def numeric_roles(path: Path, schema: Any, wanted: Wanted) -> "Roles":
     """What columns are for, of those that are wanted."""
     roles = _roles(path, schema, wanted)
-    return roles._replace(features=_numbers(schema, roles.features, wanted)[0])
+    features = _numbers(schema, roles.features, wanted)[0]
+    if not features:
+        raise FileProblem(f"{path} has no columns of numbers.")
+    return roles._replace(features=features)
 
 
 def _roles(path: Path, schema: Any, wanted: Wanted) -> "Roles":
@@ -235,7 +249,7 @@ def _offending(column: Any) -> str:
 
 
 def arrow_problems(path: Path, kind: str) -> Any:
-    return file_problems(path, kind, (needed("pyarrow", "data").ArrowException,))
+    return file_problems(path, kind, (Exception,))
 
 
 def as_arrow(table: Table) -> Any:

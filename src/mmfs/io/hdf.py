@@ -1,5 +1,7 @@
 """HDF5 files with X, y and names in them, and AnnData's .h5ad."""
 
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -8,12 +10,15 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from mmfs.io.arrays import matrix, only_matrix, plain, with_parts
+from mmfs.io.arrays import MOST_PACKED, matrix, only_matrix, plain, with_parts
 from mmfs.io.streams import FileProblem, Progress, file_problems
 from mmfs.io.table import Table, Wanted, position
 from mmfs.needed import needed
 
 BLOCK = 1 << 26  # bytes read at a time
+
+# To look at what has no fixed size takes so many seconds, and one for so many bytes, at most.
+PATIENCE, SPEED = 4, 1 << 20
 
 
 def read_hdf(path: Path, wanted: Wanted, progress: Progress | None) -> Table:
@@ -40,6 +45,11 @@ def _loaded(item: Any, progress: Progress | None) -> Any:
 
 
 def _in_blocks(dataset: Any, progress: Progress | None) -> np.ndarray:
+    if dataset.nbytes > MOST_PACKED * (dataset.id.get_storage_size() + BLOCK // MOST_PACKED):
+        raise FileProblem(
+            f"{dataset.file.filename} says that {dataset.name} has the shape {dataset.shape}, but "
+            "holds little of it; copy or download it again."
+        )
     values = np.empty(dataset.shape, dataset.dtype)
     step = max(1, BLOCK // max(1, values[:1].nbytes))
     for start in range(0, len(values), step):
@@ -117,7 +127,23 @@ def _is_sparse(item: Any) -> bool:
 def _opened(path: Path) -> Iterator[Any]:
     h5py = needed("h5py", "data")
     with (
-        file_problems(path, "HDF5", (KeyError, TypeError, ValueError, AttributeError)),
+        file_problems(path, "HDF5", (Exception,)),
+        _survived(path),
         h5py.File(path, "r") as file,
     ):
         yield file
+
+
+@contextmanager
+def _survived(path: Path) -> Iterator[None]:
+    """Look at a file in another process first: HDF5 does not come back from some damaged ones."""
+    seconds = PATIENCE + path.stat().st_size / SPEED
+    look = [sys.executable, "-P", str(Path(__file__).with_name("_look_at_hdf.py")), str(path)]
+    try:
+        done = subprocess.run(look, capture_output=True, text=True, timeout=seconds)
+    except subprocess.TimeoutExpired:
+        raise FileProblem(f"{path} is damaged; copy or download it again.") from None
+    if done.returncode:
+        why = (done.stderr.strip().splitlines() or ["HDF5 crashes on it"])[-1]
+        raise FileProblem(f"{path} cannot be read as HDF5 ({why.rstrip('.')}).")
+    yield

@@ -17,11 +17,13 @@ KIND = "Matrix Market file"
 TYPES = {"real": np.float64, "integer": np.int64, "pattern": None}
 MIRRORED = {"general": 0, "symmetric": 1, "skew-symmetric": -1}
 
+# Rows for each entry, at most, unless the entries are few: each takes memory, also if it is empty.
+MOST_EMPTY, FEW = 100, 100_000
+
 
 def read_mtx(path: Path, wanted: Wanted, progress: Progress | None) -> Table:
     """Through pandas: SciPy's own reader does not survive damaged files."""
-    errors = (ValueError, OverflowError, TypeError, StopIteration)
-    with file_problems(path, KIND, errors), open_stream(path, progress) as stream:
+    with file_problems(path, KIND, (Exception,)), open_stream(path, progress) as stream:
         words = stream.file.readline().decode("ascii", "replace").lower().split()
         if words[:2] != ["%%matrixmarket", "matrix"] or len(words) != 5:
             raise FileProblem(f"{path} is not a {KIND}, by its first line.")
@@ -33,6 +35,11 @@ def read_mtx(path: Path, wanted: Wanted, progress: Progress | None) -> Table:
         sizes = [int(word) for word in next(lines).split()]
         if len(sizes) != (3 if layout == "coordinate" else 2) or min(sizes) < 0:
             raise FileProblem(f"{path} has {len(sizes)} sizes in its line of sizes.")
+        if layout == "coordinate" and sizes[0] > MOST_EMPTY * max(sizes[2], FEW):
+            raise FileProblem(
+                f"{path} says that it has {sizes[0]:,} rows, but only {sizes[2]:,} entries; if so, "
+                "leave out the empty rows."
+            )
         if layout == "array":
             values = _lines(stream.file, path, sizes[0] * sizes[1], [TYPES[field]])
             X = values[0].to_numpy().reshape(sizes[:2], order="F")

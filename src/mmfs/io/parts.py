@@ -12,7 +12,14 @@ import scipy.sparse as sp
 
 from mmfs.columns import Rows, stacked
 from mmfs.io import arrow, text
-from mmfs.io.arrays import array_problems, matrix, read_array, with_parts
+from mmfs.io.arrays import (
+    array_header,
+    array_problems,
+    check_members,
+    matrix,
+    read_array,
+    with_parts,
+)
 from mmfs.io.runs import LABELS, Part
 from mmfs.io.streams import FileProblem, Progress, open_stream
 from mmfs.io.svmlight import parsed_rows
@@ -159,6 +166,8 @@ def _slices(n_rows: int, width: int, skipped: int) -> Iterator[tuple[slice, floa
 def npz_parts(path: Path, wanted: Wanted, progress: Progress | None) -> Parts | None:
     """Compressed rows in an archive, entry by entry; None for what else is in one."""
     with open_stream(path) as stream, array_problems(path):
+        check_members(zipfile.ZipFile(stream.file), path.stat().st_size)
+        stream.file.seek(0)
         parts = np.load(stream.file, allow_pickle=False)
         if "indptr" not in parts.files or parts["format"].item() != b"csr":
             return None
@@ -189,11 +198,7 @@ class Member:
 
     def __init__(self, archive: zipfile.ZipFile, name: str) -> None:
         self._file = archive.open(name)
-        version = np.lib.format.read_magic(self._file)
-        read = getattr(np.lib.format, f"read_array_header_{version[0]}_0")
-        _, _, self.dtype = read(self._file)
-        if self.dtype.hasobject:
-            raise ValueError("pickled objects")
+        _, self.dtype = array_header(self._file, archive.getinfo(name).file_size)
 
     def next(self, n: int) -> Array:
         size = n * self.dtype.itemsize

@@ -79,7 +79,7 @@ def file_problems(
         if path.stat().st_size == 0:
             raise FileProblem(f"{path} is empty.")
         yield
-    except FileProblem:
+    except (FileProblem, ImportError, MemoryError):
         raise
     except FileNotFoundError:
         raise FileProblem(f"there is no file {path}.") from None
@@ -93,7 +93,7 @@ def file_problems(
                 f"{path} holds Python objects, which are not loaded since they could run code; "
                 "save it as numbers and text."
             ) from None
-        raise FileProblem(f"{path} cannot be read as {kind} ({_first_line(error)}).") from None
+        raise FileProblem(f"{path} cannot be read as {kind} ({_first_line(error)}).") from error
     except (OSError, lzma.LZMAError, zlib.error, UnicodeDecodeError) as error:
         raise FileProblem(
             f"{path} is damaged ({_first_line(error)}); copy or download it again."

@@ -123,12 +123,12 @@ def _header(path: Path) -> Header:
     """The names in the first line, and what separates them."""
     with file_problems(path, "CSV", (csv.Error,)), open_stream(path) as stream:
         lines = (decoded(line, path) for line in stream.file)
-        first = next(lines)
+        first = next(lines, "")
         separator = max(SEPARATORS, key=first.count)
+        if not first.strip():
+            raise FileProblem(f"{path} is empty.")
         reader = csv.reader(itertools.chain([first], lines), delimiter=separator)
         names = [name.strip() for name in next(reader)]
-    if not first.strip():
-        raise FileProblem(f"{path} is empty.")
     if len(names) == 1:
         raise FileProblem(f"{path} has one column only; columns are told apart by , ; or a tab.")
     if all(is_number(name) for name in names) and not all(name.isdecimal() for name in names):
@@ -153,7 +153,9 @@ def _parsed(
             raise FileProblem(f"{path} has a line of names, but no others.")
         mixed = [name for name in read if not _alike(table.schema.field(name) for table in tables)]
         if not mixed:
-            return pyarrow.concat_tables(tables, promote_options="permissive")
+            schemas = [table.schema for table in tables]
+            schema = pyarrow.unify_schemas(schemas, promote_options="permissive")
+            return pyarrow.concat_tables([table.cast(schema, safe=False) for table in tables])
         types |= {name: pyarrow.string() for name in mixed}
 
 
@@ -212,9 +214,10 @@ def in_batches(path: Path, wanted: Wanted) -> tuple[Roles, Callable[[Any], Itera
 def _blocks(stream: Any) -> Iterator[bytes]:
     """Whole lines, some megabytes at a time; a line break between quotes does not end a line."""
     begun: list[bytes] = []
-    quoted = False
-    while block := stream.read(LINES):
-        end = _end_of_lines(block, quoted)
+    quoted, block = False, stream.read(LINES)
+    while block:
+        following = stream.read(LINES)
+        end = _end_of_lines(block, quoted) if following else len(block)
         if end:
             lines = b"".join([*begun, block[:end]])
             begun, quoted, block = [], False, block[end:]
@@ -222,8 +225,7 @@ def _blocks(stream: Any) -> Iterator[bytes]:
                 yield lines
         begun.append(block)
         quoted ^= bool(block.count(b'"') % 2)
-    if (rest := b"".join(begun)).strip():
-        yield rest
+        block = following
 
 
 def _end_of_lines(block: bytes, quoted: bool) -> int:
