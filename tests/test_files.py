@@ -3,7 +3,11 @@
 import gzip
 import os
 import pickle
+import time
+import zipfile
+from pathlib import Path
 
+import h5py
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -540,3 +544,61 @@ def test_hdf5_that_holds_something_else(tmp_path):
             file.create_group(part)
         with pytest.raises(FileProblem, match=r"a\.h5"):
             read_table(tmp_path / "a.h5")
+
+
+with zipfile.ZipFile(Path(__file__).with_name("damaged.zip")) as archive:
+    DAMAGED = {name: archive.read(name) for name in archive.namelist()}
+
+
+@pytest.mark.parametrize("name", DAMAGED)
+def test_files_that_broke_a_reader_once(tmp_path, name):
+    """Found by `benchmarks.fuzz`: crashes, hangs, foreign errors, and terabytes asked for."""
+    path = tmp_path / name
+    path.write_bytes(DAMAGED[name])
+    start = time.monotonic()
+    with pytest.raises(FileProblem) as caught:
+        read_table(path, numbers_only=True)
+    assert "\n" not in str(caught.value) and str(path) in str(caught.value)
+    assert time.monotonic() - start < 10  # HDF5 is given four seconds
+
+
+def test_shapes_that_a_file_cannot_hold(tmp_path):
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        file.create_dataset("X", shape=(10**6, 10**6), dtype="f8", chunks=(100, 100))
+    with pytest.raises(FileProblem, match=r"says that /X has the shape .* but holds little of it"):
+        read_table(tmp_path / "a.h5")
+    header = "%%MatrixMarket matrix coordinate real general\n1000000000 1000000000 1\n1 1 1.0\n"
+    (tmp_path / "a.mtx").write_text(header)
+    with pytest.raises(FileProblem, match=r"it has 1,000,000,000 rows, but only 1 entries; if so"):
+        read_table(tmp_path / "a.mtx")
+
+
+def test_tables_that_are_read_in_several_blocks(tmp_path, monkeypatch):
+    """Numbers that turn out not to be whole, or no numbers at all, and line breaks in quotes."""
+    lines = ["id,whole,real,mixed,late,label"]
+    lines += [f'"row\n{i}",{i},{i if i < 40 else i + 0.5},{i if i < 70 else "x"},,{i % 2}'
+              for i in range(80)]  # fmt: skip
+    lines += ['"row\n80",80,9223372036854775807,y,7,1']
+    (tmp_path / "a.csv").write_text("\n".join(lines))
+    asked = {"target": "label", "exclude": ["mixed"]}
+    whole = read_table(tmp_path / "a.csv", **asked)
+    for size in (20, 64, 333):
+        monkeypatch.setattr(text, "LINES", size)
+        found = read_table(tmp_path / "a.csv", **asked)
+        np.testing.assert_array_equal(found.X, whole.X)
+        assert found.y.tolist() == whole.y.tolist()
+        assert found.row_names.tolist() == whole.row_names.tolist()
+        assert read_table(tmp_path / "a.csv", target="mixed").y.tolist() == [
+            *map(str, range(70)), *["x"] * 10, "y"
+        ]  # fmt: skip
+    assert whole.X[:, 1].tolist()[38:42] == [38.0, 39.0, 40.5, 41.5]
+
+
+def test_a_quote_that_is_never_closed_does_not_hang(tmp_path, monkeypatch):
+    monkeypatch.setattr(text, "LINES", 1 << 16)
+    rows = "".join(f"{i},{i}\n" for i in range(300_000))
+    (tmp_path / "a.csv").write_text('a,b\n1,"2\n' + rows)
+    start = time.monotonic()
+    with pytest.raises(FileProblem):
+        read_table(tmp_path / "a.csv")
+    assert time.monotonic() - start < 20

@@ -123,3 +123,18 @@ def test_killed_while_writing(tmp_path, how):
         assert list(tmp_path.iterdir()) == []
         assert "Traceback" not in said
         assert process.returncode == {signal.SIGINT: 130, signal.SIGTERM: 143}[how]
+
+
+def test_terminated_in_the_depths_of_a_library():
+    """SIGTERM ends a process at once while nothing is being written, whatever C code it is in."""
+    script = (
+        "import sys, mmfs.cli.console as console\n"
+        "with console.one_sentence(True, False):\n"
+        "    print('ready', flush=True)\n"
+        "    sum(range(10**12))\n"  # one call of C
+    )
+    process = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
+    with process:
+        assert process.stdout.readline().strip() == "ready"
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(timeout=10) == -signal.SIGTERM

@@ -178,3 +178,10 @@ def test_centred_sparse_equals_standardised_dense():
     np.testing.assert_allclose(a.relevance_, b.relevance_, atol=1e-8)
     np.testing.assert_allclose(a.gradient_, b.gradient_, atol=1e-8)
     assert len(set(signals) & set(a.indices_)) >= 5
+
+
+@pytest.mark.parametrize("command", ["info", "read_table of csv", "read_table of csv.zst"])
+def test_processes_that_did_their_work_exit_with_0(tmp_path, command):
+    """Several at once, so that a thread that outlives the interpreter has a chance to show."""
+    exits.prepare(tmp_path)
+    assert exits.failures(tmp_path, exits.commands()[command], runs=12, at_once=4) == []

@@ -1,7 +1,5 @@
 """The terminal: progress and sentences on stderr, results on stdout."""
 
-import signal
-import sys
 import time
 import traceback
 import warnings
@@ -17,7 +15,7 @@ from rich.text import Text
 from mmfs.report import shown
 
 # Exit codes; that of wrong usage is typer's.
-REFUSED, UNEXPECTED, INTERRUPTED, TERMINATED = 1, 3, 130, 143
+REFUSED, UNEXPECTED, INTERRUPTED = 1, 3, 130
 
 # What parameters are called here.
 OPTIONS = {
@@ -101,8 +99,6 @@ def note(text: str) -> None:
 def one_sentence(quiet: bool, debug: bool) -> Iterator[Reporter]:
     """Run a command: errors become one sentence and an exit code, warnings become notes."""
     report = Reporter(quiet)
-    endings = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
-    previous = [signal.signal(ending, lambda *_: sys.exit(TERMINATED)) for ending in endings]
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("once")
@@ -119,8 +115,6 @@ def one_sentence(quiet: bool, debug: bool) -> Iterator[Reporter]:
         raise SystemExit(_said(error, debug)) from None
     finally:
         report.close()
-        for ending, handler in zip(endings, previous, strict=True):
-            signal.signal(ending, handler)
 
 
 def _said(error: Exception, debug: bool) -> int:

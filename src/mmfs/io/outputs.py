@@ -7,12 +7,40 @@ import lzma
 import os
 import secrets
 import shutil
+import signal
+import sys
+import threading
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 from mmfs.io.streams import FileProblem
 from mmfs.needed import needed
+
+# Exit code after SIGTERM.
+TERMINATED = 143
+
+
+class OrderlyEnd:
+    """While on, SIGTERM and SIGHUP end the program with its `finally`, for what is to be removed.
+
+    Otherwise they end it at once, also where it is in the depths of a library.
+    """
+
+    def __init__(self) -> None:
+        self._before: dict[int, Any] = {}
+
+    def on(self) -> None:
+        if threading.current_thread() is not threading.main_thread():
+            return  # where signals cannot be set
+        for name in ("SIGTERM", "SIGHUP"):
+            number = getattr(signal, name, None)
+            if number is not None and signal.getsignal(number) is signal.SIG_DFL:
+                self._before[number] = signal.signal(number, lambda *_: sys.exit(TERMINATED))
+
+    def off(self) -> None:
+        while self._before:
+            signal.signal(*self._before.popitem())
 
 
 class Outputs:
@@ -24,6 +52,7 @@ class Outputs:
     def __init__(self, force: bool = False) -> None:
         self._force = force
         self._staged: dict[Path, Path] = {}
+        self._end = OrderlyEnd()
 
     def check(self, *paths: Path | None) -> None:
         """Refuse what cannot be written to, before any work is done for it."""
@@ -46,6 +75,7 @@ class Outputs:
         if path in self._staged:
             raise FileProblem(f"{path} is asked for twice; give each output its own name.")
         temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
+        self._end.on()
         try:
             os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
         except OSError as error:
@@ -70,6 +100,7 @@ class Outputs:
         finally:
             for temporary in self._staged.values():
                 temporary.unlink(missing_ok=True)
+            self._end.off()
 
     def _blame(self, error: OSError) -> None:
         """Say so if the error is about one of the files being written."""

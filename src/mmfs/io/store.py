@@ -34,6 +34,7 @@ from mmfs.columns.store import (
 )
 from mmfs.io.arrays import matrix, plain
 from mmfs.io.formats import STORE
+from mmfs.io.outputs import OrderlyEnd
 from mmfs.io.parts import Parts, labels_of, table_parts
 from mmfs.io.reading import Asked
 from mmfs.io.runs import LABELS, Part, Runs, synced
@@ -240,6 +241,8 @@ def _workplace(path: Path, source: dict[str, Any] | None) -> Iterator[Path]:
     place = path.with_name(f".{path.name}.unfinished")
     if place.exists() and not (place / "lock").is_file():
         raise FileProblem(f"{place} is in the way; move it.")
+    end = OrderlyEnd()
+    end.on()
     try:
         place.mkdir(exist_ok=True)
         with (place / "lock").open("w") as lock:
@@ -258,6 +261,8 @@ def _workplace(path: Path, source: dict[str, Any] | None) -> Iterator[Path]:
             why = getattr(error, "strerror", "") or "no space left"  # which NumPy does not say
             raise FileProblem(f"{path} cannot be written ({why}).") from error
         raise
+    finally:
+        end.off()
 
 
 def _of_writing(error: OSError, place: Path) -> bool:
