@@ -9,8 +9,10 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
+import pytest
 import scipy.sparse as sp
 
+from benchmarks import exits
 from mmfs import MMFS, MRMR
 from mmfs._compiled import counting, descent, homotopy, newton, passes, vectors
 from mmfs.datasets import make_wide_sparse

@@ -354,7 +354,7 @@ def test_plain_descent_without_compilation_is_the_same(data):
     C = sp.csc_array(F)
     arrays = (C.indptr.astype(np.int64), C.indices, C.data)
     forms["csc"] = (
-        descent.Csc(*arrays, np.zeros(n), np.ones(n), np.ones((n, 1))),
+        descent.Csc(*arrays, np.zeros(n), np.zeros(n), np.ones(n), np.ones((n, 1))),
         np.zeros((40, 1)),
         np.zeros(1),
     )
@@ -363,8 +363,8 @@ def test_plain_descent_without_compilation_is_the_same(data):
         alpha = np.zeros(n)
         shrink = np.array([n, np.inf, -np.inf, 0.0])
         seed = np.array([7], dtype=np.uint64)
-        args = (form, r, np.full(n, 1.5), 0.5, 1.0, alpha, state, sums, np.arange(n), shrink, seed)
-        descent.dcd.py_func(*args, 1e-8, 500)
+        args = (form, r, np.full(n, 1.5), np.zeros(n), 0.5, 1.0, alpha, state, sums, np.arange(n))
+        descent.dcd.py_func(*args, shrink, seed, 1e-8, 500)
         answers[name] = alpha
     expected = MMFS(kernel="linear", gamma=0.5, tol=1e-10).fit(X, y).alpha_
     for name, alpha in answers.items():

@@ -153,13 +153,6 @@ def nonzero(columns: Columns) -> States:
     return States(columns, np.tile(around_zero, (columns.shape[1], 1)), folded=True)
 
 
-def equal_frequency(values: Array, n_states: int) -> Array:
-    """The states of one variable."""
-    cuts = np.empty((1, n_states - 1))
-    counting.quantile_cuts(np.array([0, len(values)]), values, len(values), cuts)
-    return (values[:, None] > cuts).sum(axis=1)
-
-
 def _by_frequency(X: Any) -> Array:
     cuts = np.empty((X.shape[1], FREQUENCY_STATES - 1))
     for first, indptr, _, data in _compressed(X):

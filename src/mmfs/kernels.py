@@ -88,6 +88,8 @@ class Correlation:
     Aligned, two columns are redundant when they are correlated *and* tell the same about the
     target: their directions u are its unit correlations with the column. For one output u is a
     sign, and a column and its mirror image are as similar as a column and its copy (`mirrors`).
+    A column that tells nothing of the target points nowhere, u = 0; either sign would make the
+    problem another one for the same target with its sign changed. It is similar to itself alone.
     """
 
     largest = 1.0
@@ -106,9 +108,13 @@ class Correlation:
         if a.U is None or b.U is None:
             return rho
         if self.width > 1:
-            return rho * (a.U @ b.U.T)
-        rho *= a.U
-        rho *= b.U.T
+            rho *= a.U @ b.U.T
+        else:
+            rho *= a.U
+            rho *= b.U.T
+        alone = nowhere(a.U)
+        if alone.any():
+            rho[alone] = a.J[alone, None] == b.J
         return rho
 
     def product(self, a: Taken, alphas: Array) -> Array:
@@ -116,13 +122,16 @@ class Correlation:
         if self.U is None or a.U is None:
             return self.columns.project(a.block.combine(alphas))
         if self.width == 1:
-            projected = self.columns.project(a.block.combine(alphas * a.U))
-            projected *= self.U
-            return projected
-        weights = (alphas[:, :, None] * a.U[:, None, :]).reshape(len(alphas), -1)
-        projected = self.columns.project(a.block.combine(weights))
-        projected = projected.reshape(len(projected), -1, a.U.shape[1])
-        return np.einsum("jtc,jc->tj", projected, self.U).T  # each alpha's vector in one piece
+            out = self.columns.project(a.block.combine(alphas * a.U))
+            out *= self.U
+        else:
+            weights = (alphas[:, :, None] * a.U[:, None, :]).reshape(len(alphas), -1)
+            projected = self.columns.project(a.block.combine(weights))
+            projected = projected.reshape(len(projected), -1, a.U.shape[1])
+            out = np.einsum("jtc,jc->tj", projected, self.U).T  # each alpha's vector in one piece
+        alone = nowhere(a.U)
+        out[a.J[alone]] += alphas[alone]
+        return out
 
 
 def explicit_features(Q: Similarity, taken: Taken) -> Array | None:
@@ -132,6 +141,8 @@ def explicit_features(Q: Similarity, taken: Taken) -> Array | None:
     outputs = 1 if taken.U is None else taken.U.shape[1]
     if Q.columns.shape[0] * outputs >= len(taken.J):
         return None
+    if taken.U is not None and nowhere(taken.U).any():
+        return None
     F = taken.block.dense()
     if taken.U is None:
         return F
@@ -139,14 +150,19 @@ def explicit_features(Q: Similarity, taken: Taken) -> Array | None:
 
 
 def directions(products: Array) -> Array:
-    """Unit vectors along the rows of F'Y: where among the outputs each column points."""
+    """Unit vectors along the rows of F'Y, where among the outputs each column points; or zero."""
     if products.shape[1] == 1:
-        return np.where(products < -ROUNDING, -1.0, 1.0)
+        return np.where(np.abs(products) > ROUNDING, np.sign(products), 0.0)
     norms = np.linalg.norm(products, axis=1)
     known = norms > ROUNDING
     U = products / np.where(known, norms, 1.0)[:, None]
-    U[~known] = np.eye(1, products.shape[1])
+    U[~known] = 0.0
     return U
+
+
+def nowhere(U: Array) -> Array:
+    """Which columns point nowhere."""
+    return np.logical_not(U.any(axis=1))
 
 
 class OfCorrelation:

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 from scipy.linalg import null_space, qr
-from scipy.stats import chi2
+from scipy.stats import chi2, rankdata
 from sklearn.feature_selection import mutual_info_classif, mutual_info_regression
 
 from mmfs.columns import Columns
-from mmfs.discretize import DIGITS, equal_frequency, three_states
+from mmfs.discretize import DIGITS, three_states
 from mmfs.hsic import RowComparison, as_hsic, hsic
 
 Array = np.ndarray
@@ -20,6 +20,9 @@ MOST_CLASSES = 50
 
 # A real target is cut into this many equally frequent parts to be counted against a column.
 TARGET_BINS = 5
+
+# A target that varies less than this, beside its largest value, does so by rounding error.
+ROUNDING = 1e-12
 
 # Columns handed to the nearest-neighbour estimator at a time: it copies what it gets.
 NEIGHBOUR_COLUMNS = 256
@@ -110,28 +113,43 @@ def _classes(y: Array) -> Target:
     # Indicators scaled to unit norm are orthonormal; what is orthogonal to the constant is kept.
     constant = np.sqrt(sizes / len(y))
     basis = null_space(constant[None, :])
-    Y = (basis / np.sqrt(sizes)[:, None])[labels]
+    Y = _centred((basis / np.sqrt(sizes)[:, None])[labels])
     return Target(Y, labels.astype(np.int64), len(classes), None)
 
 
 def _quantities(y: Array) -> Target:
-    y = y / max(np.abs(y).max(), np.finfo(float).tiny)  # so that squares stay in range
-    centred = y - y.mean(axis=0)
-    if y.ndim == 2:
-        norms = np.linalg.norm(centred, axis=0)
-        varies = norms > 1e-12 * np.linalg.norm(y, axis=0)
-        Y = centred[:, varies] / norms[varies]
-        if varies.any():
-            Q, R, _ = qr(Y, mode="economic", pivoting=True)
-            Y = Q[:, np.abs(np.diagonal(R)) > 1e-10]
-        labels, n_labels, values = np.empty(0, dtype=np.int64), 0, None
-    else:
-        norm = np.linalg.norm(centred)
-        Y = centred[:, None] / norm if norm > 1e-12 * np.linalg.norm(y) else np.empty((len(y), 0))
-        labels, n_labels, values = equal_frequency(y, TARGET_BINS), TARGET_BINS, y
-    if Y.shape[1] == 0:
+    y = np.ldexp(y, -np.frexp(np.abs(y).max())[1])  # squares stay in range, and digits as they are
+    centred = _centred(y.reshape(len(y), -1))
+    norms = np.linalg.norm(centred, axis=0)
+    varies = norms > ROUNDING * np.sqrt(len(y)) * np.abs(y.reshape(len(y), -1)).max(axis=0)
+    if not varies.any():
+        if np.ptp(y, axis=0).any():
+            raise ValueError(
+                "y varies no more than by rounding error around a large offset; subtract that."
+            )
         raise ValueError("y is constant; there is nothing to select features for.")
-    return Target(np.ascontiguousarray(Y), labels, n_labels, values)
+    Y = centred[:, varies] / norms[varies]
+    if y.ndim == 2:
+        Q, R, _ = qr(Y, mode="economic", pivoting=True)
+        Y = Q[:, np.abs(np.diagonal(R)) > 1e-10]
+        return Target(_centred(Y), np.empty(0, dtype=np.int64), 0, None)
+    return Target(_centred(Y), _equal_parts(y), TARGET_BINS, y)
+
+
+def _centred(Y: Array) -> Array:
+    """Twice, since the first mean is that of numbers which may be large beside what varies."""
+    Y = Y - Y.mean(axis=0)
+    return np.ascontiguousarray(Y - Y.mean(axis=0))
+
+
+def _equal_parts(y: Array) -> Array:
+    """A real target cut into TARGET_BINS equally frequent parts, the same from either end.
+
+    A value belongs where the middle of its ranks is; at a border, to the part nearer the middle.
+    """
+    place = (2 * rankdata(y) - 1).astype(np.int64)  # from 1 to 2M - 1
+    lower, upper = TARGET_BINS * place, -TARGET_BINS * place
+    return np.where(place < len(y), lower // (2 * len(y)), -(upper // (2 * len(y))) - 1)
 
 
 def relevance_of(

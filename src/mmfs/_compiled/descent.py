@@ -6,11 +6,14 @@ Only box constraints, hence one coordinate at a time (Hsieh et al. 2008, with it
 loop is written once; where (Q alpha)_j comes from depends on what X is:
 
     Gram     state[:, 0] = Q alpha itself, O(n) per changed coordinate
-    Csc      state = sum_j alpha_j inverse_j x_j u_j'  (M x q, not centred) and its column sums;
-    Dense    O(nnz_j) per coordinate: f_j'w = (x_j'state - mu_j sums) inverse_j
+    Csc      state = sum_j alpha_j inverse_j (x_j - o_j) u_j'  (M x q) and its column sums; O(nnz_j)
+             per coordinate: f_j'w = ((x_j - o_j)'state - (mu_j - o_j) sums) inverse_j, where the
+             origin o_j is mu_j for a column far from zero, which has all of its entries, else 0
+    Dense    the same, with o_j = mu_j for all columns
 
 u_j (row j of U) is the direction column j points to among the q outputs of the target: +1 or -1
-when q = 1, always 1 for the linear kernel.
+when q = 1, always 1 for the linear kernel. Where it is zero, the column is similar to itself alone,
+which `own_j` adds: 1 there, else 0.
 """
 
 from typing import NamedTuple
@@ -28,7 +31,8 @@ class Csc(NamedTuple):
     indptr: np.ndarray
     indices: np.ndarray
     data: np.ndarray
-    mean: np.ndarray
+    origin: np.ndarray
+    mean: np.ndarray  # less the origin
     inverse: np.ndarray
     U: np.ndarray
 
@@ -49,7 +53,7 @@ def _csc_dot(X, j, state, sums):
     for c in range(len(sums)):
         part = -X.mean[j] * sums[c]
         for k in range(X.indptr[j], X.indptr[j + 1]):
-            part += X.data[k] * state[X.indices[k], c]
+            part += (X.data[k] - X.origin[j]) * state[X.indices[k], c]
         dot += part * X.U[j, c]
     return dot * X.inverse[j]
 
@@ -57,9 +61,9 @@ def _csc_dot(X, j, state, sums):
 def _dense_dot(X, j, state, sums):
     dot = 0.0
     for c in range(state.shape[1]):
-        part = -X.mean[j] * sums[c]
+        part = 0.0
         for i in range(state.shape[0]):
-            part += X.columns[j, i] * state[i, c]
+            part += (X.columns[j, i] - X.mean[j]) * state[i, c]
         dot += part * X.U[j, c]
     return dot * X.inverse[j]
 
@@ -74,15 +78,14 @@ def _csc_add(X, j, step, state, sums):
         weight = step * X.inverse[j] * X.U[j, c]
         sums[c] += weight * X.mean[j] * state.shape[0]
         for k in range(X.indptr[j], X.indptr[j + 1]):
-            state[X.indices[k], c] += weight * X.data[k]
+            state[X.indices[k], c] += weight * (X.data[k] - X.origin[j])
 
 
 def _dense_add(X, j, step, state, sums):
     for c in range(state.shape[1]):
         weight = step * X.inverse[j] * X.U[j, c]
-        sums[c] += weight * X.mean[j] * state.shape[0]
         for i in range(state.shape[0]):
-            state[i, c] += weight * X.columns[j, i]
+            state[i, c] += weight * (X.columns[j, i] - X.mean[j])
 
 
 _DOT = {Gram: _gram_dot, Csc: _csc_dot, Dense: _dense_dot}
@@ -121,7 +124,7 @@ def _shuffle(items, n, seed):
 
 
 @njit(cache=True, nogil=True)
-def dcd(X, r, diagonal, gamma, C, alpha, state, sums, active, shrink, seed, eps, max_passes):
+def dcd(X, r, diagonal, own, gamma, C, alpha, state, sums, active, shrink, seed, eps, max_passes):
     """Up to `max_passes` passes in place; returns (passes done, converged).
 
     `active` is a permutation of the columns to optimise; `shrink` = (number still active, upper,
@@ -140,7 +143,7 @@ def dcd(X, r, diagonal, gamma, C, alpha, state, sums, active, shrink, seed, eps,
         while k < n_active:
             j = active[k]
             a = alpha[j]
-            G = _dot(X, j, state, sums) + gamma * s - r[j]
+            G = _dot(X, j, state, sums) + own[j] * a + gamma * s - r[j]
             if (a <= 0.0 and G > upper) or (a >= C and G < lower):
                 n_active -= 1
                 active[k], active[n_active] = active[n_active], j

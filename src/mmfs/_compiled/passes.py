@@ -85,7 +85,17 @@ def csc_wrong_column(indptr, indices, n_rows, start, stop):
 
 
 @njit(cache=True, nogil=True)
-def csc_dots(indptr, indices, data, v, mean, inverse, start, stop, out):
+def _origin(mean, inverse, far):
+    """What to subtract from the entries of a column before they are multiplied.
+
+    Its mean where that is far from zero, so that digits would be lost if it were subtracted from
+    the product: such a column has all of its entries. Else nothing.
+    """
+    return mean if abs(mean) * inverse > far else 0.0
+
+
+@njit(cache=True, nogil=True)
+def csc_dots(indptr, indices, data, v, mean, inverse, far, start, stop, out):
     """out_j = f_j'v for columns start..stop and one vector v.
 
     Two sums, so that one need not wait for the other; left to itself, the compiler would use
@@ -94,27 +104,29 @@ def csc_dots(indptr, indices, data, v, mean, inverse, start, stop, out):
     total, one, two = v.sum(), np.uint64(1), np.uint64(2)
     for j in range(start, stop):
         k, end = np.uint64(indptr[j]), np.uint64(indptr[j + 1])
+        origin = _origin(mean[j], inverse[j], far)
         a, b = 0.0, 0.0
         while k + two <= end:
-            a += float(data[k]) * v[np.uint64(indices[k])]
-            b += float(data[k + one]) * v[np.uint64(indices[k + one])]
+            a += (float(data[k]) - origin) * v[np.uint64(indices[k])]
+            b += (float(data[k + one]) - origin) * v[np.uint64(indices[k + one])]
             k += two
         if k < end:
-            a += float(data[k]) * v[np.uint64(indices[k])]
-        out[j] = (a + b - mean[j] * total) * inverse[j]
+            a += (float(data[k]) - origin) * v[np.uint64(indices[k])]
+        out[j] = (a + b - (mean[j] - origin) * total) * inverse[j]
 
 
 @njit(cache=True, nogil=True)
-def csc_products(indptr, indices, data, V, mean, inverse, start, stop, out):
+def csc_products(indptr, indices, data, V, mean, inverse, far, start, stop, out):
     """out_j = V'f_j for columns start..stop and one vector or several, the columns of V."""
     q = V.shape[1]
     if q == 1:
-        return csc_dots(indptr, indices, data, V[:, 0], mean, inverse, start, stop, out[:, 0])
+        return csc_dots(indptr, indices, data, V[:, 0], mean, inverse, far, start, stop, out[:, 0])
     totals = V.sum(axis=0)
     for j in range(start, stop):
-        out[j] = -mean[j] * totals
+        origin = _origin(mean[j], inverse[j], far)
+        out[j] = -(mean[j] - origin) * totals
         for k in range(indptr[j], indptr[j + 1]):
-            x, i = float(data[k]), indices[k]
+            x, i = float(data[k]) - origin, indices[k]
             for c in range(q):
                 out[j, c] += x * V[i, c]
         out[j] *= inverse[j]
@@ -195,28 +207,35 @@ def csr_moments(indptr, indices, data, V, center, start, stop, mean, inverse, pr
 
 
 @njit(cache=True, nogil=True)
-def csr_products(indptr, indices, data, V, mean, inverse, start, stop, out):
+def csr_products(indptr, indices, data, V, mean, inverse, far, start, stop, out):
     """out_j = V'f_j for columns start..stop and one vector or several, the columns of V."""
     n_rows, q = V.shape
     at, totals = _row_starts(indptr, indices, start), V.sum(axis=0)
     block = _block(indptr, len(mean), q)
+    origin = np.empty(min(block, stop - start))
     for first in range(start, stop, block):
-        last = min(first + block, stop)
+        last, offset = min(first + block, stop), False
         out[first:last] = 0.0
+        for j in range(first, last):
+            origin[j - first] = _origin(mean[j], inverse[j], far)
+            offset = offset or origin[j - first] != 0.0
         for i in range(n_rows):
             end = _up_to(indptr, indices, at, i, last)
-            if q == 1:
+            if q == 1 and not offset:
                 for k in range(at[i], end):
                     out[indices[k], 0] += float(data[k]) * V[i, 0]
             else:
                 for k in range(at[i], end):
                     x, j = float(data[k]), indices[k]
+                    if offset:
+                        x -= origin[j - first]
                     for c in range(q):
                         out[j, c] += x * V[i, c]
             at[i] = end
         for j in range(first, last):
+            shift = mean[j] - origin[j - first]
             for c in range(q):
-                out[j, c] = (out[j, c] - mean[j] * totals[c]) * inverse[j]
+                out[j, c] = (out[j, c] - shift * totals[c]) * inverse[j]
 
 
 @njit(cache=True, nogil=True)

@@ -24,6 +24,21 @@ TILE = 1 << 17
 # it would lose its digits.
 OFFSET = 1e3
 
+
+def is_far(mean: Any, inverse: Any, n_rows: int) -> Any:
+    """Whether columns vary so little around their means that these are subtracted first.
+
+    One entry of a sparse column that is not stored is as far from the mean as zero is; so no column
+    that is far from zero, in the norm of what varies, lacks an entry.
+    """
+    return np.abs(mean) * inverse > far_from(n_rows)
+
+
+def far_from(n_rows: int) -> float:
+    """The mean, in norms of what varies around it, beyond which a column is far from zero."""
+    return max(1.0, OFFSET / float(np.sqrt(n_rows)))
+
+
 # Stored numbers that take longer to read than threads to start.
 WORTH_THREADS = 1 << 22
 

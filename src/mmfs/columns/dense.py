@@ -6,7 +6,7 @@ from typing import Self
 import numpy as np
 
 from mmfs._compiled.passes import SMALLEST
-from mmfs.columns.base import OFFSET, TILE, Array, Columns
+from mmfs.columns.base import TILE, Array, Columns, is_far
 
 # Where rows are stored together: columns of a tile, and numbers of a share of tall data.
 WIDTH, SHARE = 2048, 1 << 22
@@ -72,7 +72,7 @@ class DenseColumns(Columns):
 
     def project(self, V: Array) -> Array:
         self.n_passes += 1
-        far = np.abs(self.mean) * self.inverse * np.sqrt(self.shape[0]) > OFFSET
+        far = is_far(self.mean, self.inverse, self.shape[0])
 
         def work(columns: slice, share: slice) -> Array:
             if self.X.dtype == np.float64 and not far[columns].any():

@@ -12,17 +12,18 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from mmfs.columns.base import Array, Block, Columns, Elsewhere
+from mmfs.columns.base import Array, Block, Columns, Elsewhere, is_far
 from mmfs.columns.dense import DenseBlock
 from mmfs.columns.memory import in_memory
 from mmfs.columns.sparse import SparseBlock
 
 
 class Moments(NamedTuple):
-    """Of some rows: per column the mean c and sums over the rows; sums of V."""
+    """Of some rows: per column the mean c, as it is rounded, and sums over the rows; sums of V."""
 
     n_rows: int
     mean: Array  # c; 0 where columns are not centred
+    total: Array  # sum of x - c, which rounding of c leaves where c is large beside what varies
     squares: Array  # sum of (x - c)^2, NaN for a column with what is not finite
     products: Array  # (x - c)'V
     sums: Array  # 1'V
@@ -30,14 +31,16 @@ class Moments(NamedTuple):
     def joined(self, other: "Moments") -> "Moments":
         """Of these rows and others."""
         n_rows = self.n_rows + other.n_rows
-        apart = other.mean - self.mean
-        mean = self.mean + apart * (other.n_rows / n_rows)
-        squares = self.squares + other.squares
-        squares += apart**2 * (self.n_rows * other.n_rows / n_rows)
-        products = self.products + other.products
-        products += np.outer(self.mean - mean, self.sums)
-        products += np.outer(other.mean - mean, other.sums)
-        return Moments(n_rows, mean, squares, products, self.sums + other.sums)
+        mean = self.mean + (other.mean - self.mean) * (other.n_rows / n_rows)
+        both = [some.about(mean) for some in (self, other)]
+        return Moments(n_rows, mean, *(a + b for a, b in zip(*both, strict=True)))
+
+    def about(self, origin: Array) -> tuple[Array, Array, Array, Array]:
+        """The sums with another origin in the place of c."""
+        shift = self.mean - origin
+        total = self.total + self.n_rows * shift
+        squares = self.squares + shift * (self.total + total)
+        return total, squares, self.products + np.outer(shift, self.sums), self.sums
 
     def inverse(self) -> Array:
         """1 / scale; 0 for a constant column, NaN for one not finite."""
@@ -49,11 +52,16 @@ class Moments(NamedTuple):
 
 def moments_of(X: Any, V: Array, center: bool) -> Moments:
     """Of rows X with their rows of V."""
-    columns = in_memory(X, center=center)
-    products = columns.moments(V - V.mean(axis=0) if center else V)
-    scale = np.zeros(X.shape[1])
+    columns, n_rows = in_memory(X, center=center), X.shape[0]
+    middle = V.mean(axis=0) if center else np.zeros(V.shape[1])
+    products = columns.moments(V - middle)
+    scale, total = np.zeros(X.shape[1]), np.zeros(X.shape[1])
     np.divide(1.0, columns.inverse, out=scale, where=columns.inverse != 0)
-    return Moments(X.shape[0], columns.mean, scale**2, products * scale[:, None], V.sum(axis=0))
+    far = is_far(columns.mean, columns.inverse, n_rows)
+    if far.any():
+        total[far] = (columns.project(np.ones((n_rows, 1)))[:, 0] * scale)[far]
+    products = products * scale[:, None] + np.outer(total, middle)
+    return Moments(n_rows, columns.mean, total, scale**2, products, V.sum(axis=0))
 
 
 def known_columns(X: Any, mean: Array, inverse: Array, center: bool) -> Columns:

@@ -16,7 +16,7 @@ import scipy.sparse as sp
 from scipy.sparse.linalg import LinearOperator
 
 from mmfs._compiled import counting, passes
-from mmfs.columns.base import OFFSET, Array, Columns, label_counts
+from mmfs.columns.base import Array, Columns, far_from, is_far, label_counts
 
 # Entries a compiled loop reads between two chances to be interrupted, and a thread's share.
 PORTION = 1 << 20
@@ -52,6 +52,9 @@ class SparseColumns(Columns):
             self._bind(X)
             products = self._moments(V)
         assert products is not None
+        far = is_far(self.mean, self.inverse, self.shape[0])
+        if far.any():  # rare in sparse data: their products are found about their means
+            products[far] = self.project(V)[far]
         return products
 
     def _moments(self, V: Array) -> Array | None:
@@ -72,9 +75,10 @@ class SparseColumns(Columns):
     def project(self, V: Array) -> Array:
         self.n_passes += 1
         V, out = np.ascontiguousarray(V), np.empty((self.shape[1], V.shape[1]))
+        far = far_from(self.shape[0])
 
         def work(start: int, stop: int) -> None:
-            self._find_products(*self.arrays, V, self.mean, self.inverse, start, stop, out)
+            self._find_products(*self.arrays, V, self.mean, self.inverse, far, start, stop, out)
 
         self._each(work, self._portions())
         return out
@@ -179,9 +183,11 @@ class SparseBlock:
     @property
     def offset(self) -> bool:
         """Whether some column varies little around a large mean; rare in sparse data."""
-        return bool((np.abs(self.mean) * self.inverse * np.sqrt(self.X.shape[0]) > OFFSET).any())
+        return bool(is_far(self.mean, self.inverse, self.X.shape[0]).any())
 
     def combine(self, weights: Array) -> Array:
+        if self.offset:
+            return self.dense() @ weights
         weights = weights * self.inverse[:, None]
         return self.X @ weights - self.mean @ weights
 

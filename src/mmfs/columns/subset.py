@@ -67,9 +67,9 @@ class StoreRowColumns(CscColumns):
         )
 
     def _find_products(self, *given: Any) -> None:
-        V, mean, inverse, start, stop, out = given[3:]
+        V, mean, inverse, far, start, stop, out = given[3:]
         here, part = self.X.only(start, stop), slice(start, stop)
-        passes.csc_products(*here, V, mean[part], inverse[part], 0, stop - start, out[part])
+        passes.csc_products(*here, V, mean[part], inverse[part], far, 0, stop - start, out[part])
 
     def take(self, J: Array) -> SparseBlock:
         return SparseBlock(self.X.load(J), self.mean[J], self.inverse[J])

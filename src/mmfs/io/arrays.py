@@ -155,15 +155,23 @@ def matrix(X: Any, path: Path | str) -> Any:
     kind = X.dtype.newbyteorder("=")
     if kind.itemsize > 8 or kind == np.float16:  # longer and shorter ones than most programs know
         kind = np.dtype(np.float64 if kind.itemsize > 8 else np.float32)
-    X = X.astype(kind, copy=False)
     if not sp.issparse(X):
-        return X
-    X = sp.csc_array(X) if X.format == "csc" else sp.csr_array(X)
+        return X.astype(kind, copy=False)
     try:
-        X.check_format(full_check=True)
+        if hasattr(X, "indptr"):  # before anything is done with it
+            _check_ends(X)
+            X.check_format(full_check=True)
+        X = sp.csc_array(X) if X.format == "csc" else sp.csr_array(X)
     except ValueError as error:
         raise FileProblem(f"{path} is damaged ({error}); write it again.") from None
-    return X
+    return X.astype(kind, copy=False)
+
+
+def _check_ends(X: Any) -> None:
+    """Which SciPy does not do if the last of them is 0."""
+    ends = X.indptr
+    if ends[0] != 0 or (ends[1:] < ends[:-1]).any() or ends[-1] > len(X.indices):
+        raise ValueError("index pointers do not rise to the number of entries")
 
 
 def write_npy(table: Table, path: Path, compression: str) -> None:

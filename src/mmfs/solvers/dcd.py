@@ -7,7 +7,8 @@ import numpy as np
 
 from mmfs._compiled import descent as compiled
 from mmfs.columns import DenseColumns, SparseBlock
-from mmfs.kernels import Correlation, Similarity, Taken
+from mmfs.columns.base import is_far
+from mmfs.kernels import Correlation, Similarity, Taken, nowhere
 from mmfs.problem import Problem
 from mmfs.solvers.aims import Aim, Solver
 from mmfs.solvers.solution import Solution
@@ -26,6 +27,7 @@ class Matrix(NamedTuple):
 
     form: Any  # what the compiled loop reads: Gram, Csc or Dense
     diagonal: Array
+    own: Array  # what of the diagonal the loop does not see: 1 for columns that point nowhere
     state_of: Callable[[Array], Array]  # what the loop keeps up to date, afresh from alpha
     work: int  # multiplications in a pass
 
@@ -50,8 +52,8 @@ class Descent:
         converged = False
         while max_passes > 0 and not converged:
             passes, converged = compiled.dcd(
-                self.Q.form, r, diagonal, float(gamma), float(self.C), self.alpha, state, sums,
-                self.active, shrink, self.seed, float(eps), min(at_once, max_passes),
+                self.Q.form, r, diagonal, self.Q.own, float(gamma), float(self.C), self.alpha,
+                state, sums, self.active, shrink, self.seed, float(eps), min(at_once, max_passes),
             )  # fmt: skip
             max_passes -= passes
             self.n_passes += passes
@@ -112,25 +114,31 @@ def _over_all_columns(Q: Similarity, n: int) -> Matrix:
         return of_gram(Q.gram(everything, everything))
 
     columns, U = Q.columns, _directions(Q.U, n)
-    rest = (columns.mean, columns.inverse, U)
     form: Any
     if isinstance(columns, DenseColumns):
         # A copy, unless X is in column order; so is a matrix of compressed rows copied below.
         kind = columns.X.dtype if columns.X.dtype in (np.float32, np.float64) else np.float64
-        form = compiled.Dense(np.ascontiguousarray(columns.X.T, dtype=kind), *rest)
+        X = np.ascontiguousarray(columns.X.T, dtype=kind)
+        form = compiled.Dense(X, columns.mean, columns.inverse, U)
         size = form.columns.size
     else:
-        indptr, indices, data = columns.columnwise.arrays
-        if indices is None:
+        arrays = columns.columnwise.arrays
+        if arrays[1] is None:
             raise ValueError(f"solver='dcd' cannot read {columns.X}; use solver='working_set'.")
-        form = compiled.Csc(indptr, indices, data, *rest)
+        form = _csc(arrays, columns.mean, columns.inverse, U, columns.shape[0])
         size = len(form.data)
 
     def state_of(alpha: Array) -> Array:
         J = np.flatnonzero(alpha)
         return columns.take(J).combine(alpha[J, None] * U[J])
 
-    return Matrix(form, np.ones(n), state_of, size * U.shape[1])
+    return Matrix(form, np.ones(n), nowhere(U) * 1.0, state_of, size * U.shape[1])
+
+
+def _csc(arrays: Any, mean: Array, inverse: Array, U: Array, n_rows: int) -> compiled.Csc:
+    origin = np.where(is_far(mean, inverse, n_rows), mean, 0.0)
+    indptr, indices, data = arrays
+    return compiled.Csc(indptr, indices, data, origin, mean - origin, inverse, U)
 
 
 def of_block(taken: Taken) -> Matrix:
@@ -138,13 +146,13 @@ def of_block(taken: Taken) -> Matrix:
     block, n = taken.block, len(taken.J)
     assert block is not None
     U = _directions(taken.U, n)
-    work = block.stored * U.shape[1]
+    work, own = block.stored * U.shape[1], nowhere(U) * 1.0
     if isinstance(block, SparseBlock) and not block.offset:
-        form = compiled.Csc(*block.arrays, block.mean, block.inverse, U)
-        return Matrix(form, np.ones(n), lambda alpha: block.combine(alpha[:, None] * U), work)
+        form = _csc(block.arrays, block.mean, block.inverse, U, block.X.shape[0])
+        return Matrix(form, np.ones(n), own, lambda alpha: block.combine(alpha[:, None] * U), work)
     F = np.ascontiguousarray(block.dense().T)
     dense = compiled.Dense(F, np.zeros(n), np.ones(n), U)
-    return Matrix(dense, np.ones(n), lambda alpha: F.T @ (alpha[:, None] * U), work)
+    return Matrix(dense, np.ones(n), own, lambda alpha: F.T @ (alpha[:, None] * U), work)
 
 
 def _directions(U: Array | None, n: int) -> Array:
@@ -152,5 +160,5 @@ def _directions(U: Array | None, n: int) -> Array:
 
 
 def of_gram(Q: Array) -> Matrix:
-    form, diagonal = compiled.Gram(Q), np.diagonal(Q).copy()
-    return Matrix(form, diagonal, lambda alpha: compiled.gram_product(Q, alpha), Q.size)
+    form, diagonal, own = compiled.Gram(Q), np.diagonal(Q).copy(), np.zeros(len(Q))
+    return Matrix(form, diagonal, own, lambda alpha: compiled.gram_product(Q, alpha), Q.size)

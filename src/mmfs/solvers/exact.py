@@ -73,7 +73,9 @@ class OfColumns:
         taken = self.taken.only(free)
         assert taken.block is not None
         w = taken.block.operator().T @ self.matrix.state_of(alpha)
-        return w[:, 0] if taken.U is None else np.einsum("jc,jc->j", w, taken.U)
+        if taken.U is None:
+            return w[:, 0]
+        return np.einsum("jc,jc->j", w, taken.U) + self.matrix.own[free] * alpha[free]
 
 
 def in_columns(Q: Similarity, taken: Taken) -> OfColumns | None:
