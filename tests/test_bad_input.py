@@ -1,12 +1,17 @@
 """Each mistake gets one sentence that says what is wrong, where, and what to do."""
 
+import datetime
+from decimal import Decimal
+
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
 import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.model_selection import GroupKFold
 
-from mmfs import MMFS
+from mmfs import MMFS, MMFSCV
 
 X = np.random.default_rng(0).standard_normal((20, 6))
 Y = np.arange(20) % 2
@@ -100,6 +105,49 @@ DATA = [
     (X, pl.Series(["a"] * 10 + [None] + ["b"] * 9), r"y has no label in row 10"),
     (X, np.array(list("abcdefghijklmnopqrst")), r"y has another label in every row"),
     (X, np.array([["a", "b"]] * 20), r"y must hold numbers with several columns"),
+    (
+        X,
+        [f"p{i}" for i in range(18)] + ["p0", "p1"],
+        r"y has 18 different labels in 20 rows, more"
+        r" than one in three; pass task='classification' if these are classes\.",
+    ),
+    (X, np.arange(20).astype("M8[D]"), r"y holds dates or durations; pass numbers"),
+    (X, np.arange(20).astype("m8[s]"), r"y holds dates or durations"),
+    (X, pd.Series(pd.date_range("2026-01-01", periods=20)), r"y holds dates or durations"),
+    (X, pd.Series([pd.Timestamp("2026-01-01"), pd.NaT] * 10), r"y holds dates or durations"),
+    (X, pd.Series([datetime.date(2026, 1, 1)] * 19 + [None]), r"y holds dates or durations"),
+    (X, pl.Series([datetime.date(2026, 1, 1)] * 20), r"y holds dates or durations"),
+    (X, pd.DataFrame({"a": pd.date_range("2026-01-01", periods=20)}), r"y holds dates"),
+    (X, [Decimal("nan"), *[Decimal(1)] * 19], r"contains NaN"),
+    (
+        X,
+        np.array([(True, 3.5)] * 20, dtype=[("event", bool), ("time", float)]),
+        r"y is a structured array with the fields event, time; censored times .* y\['time'\]",
+    ),
+    (
+        X,
+        pd.DataFrame({"time": np.arange(20.0), "status": Y}),
+        r"y has the columns time, status, as for censored times, .* task='regression' if they are",
+    ),
+    (X, pd.DataFrame({"OS.event": Y, "OS.days": np.arange(20.0)}), r"as for censored times"),
+    (X, sp.csr_array(np.eye(20, 3)), r"y is a sparse matrix, as for several labels at once"),
+    (
+        pd.DataFrame({"day": pd.date_range("2026-01-01", periods=20)}),
+        Y,
+        r"X has dates in column 'day'",
+    ),
+    (np.arange(40).reshape(20, 2).astype("M8[D]"), Y, r"X holds dates; encode them as numbers"),
+    (
+        pd.DataFrame(X, index=range(5, 25)),
+        pd.Series(Y),
+        r"the index of y does not match that of X;"
+        r" 20 is not in y; pass y\.to_numpy\(\) if both have the same rows in the same order",
+    ),
+    (
+        pd.DataFrame(X, index=list("ab") * 10),
+        pd.Series(Y, index=list("ba") * 10),
+        r"the index of y does not match that of X; pass y\.to_numpy",
+    ),
     (X.astype(str) + "x", Y, r"could not convert string to float|numeric"),
     (X + 1j, Y, r"Complex data not supported"),
 ]
@@ -162,3 +210,31 @@ def test_bad_input_changes_nothing():
         selector.fit(Z, Y)
     assert np.array_equal(selector.indices_, before)
     assert np.isnan(Z).sum() == 1
+
+
+def test_rows_that_pandas_names_are_matched_by_their_names():
+    frame, target = pd.DataFrame(X, index=[f"row {i}" for i in range(20)]), X[:, 3] + 0.1 * X[:, 1]
+    labels = pd.Series(target, index=frame.index)
+    shuffled = labels.sample(frac=1, random_state=0)
+    expected = MMFS(2).fit(X, target)
+    for y in (labels, shuffled, shuffled.to_frame()):
+        found = MMFS(2).fit(frame, y)
+        np.testing.assert_array_equal(found.relevance_, expected.relevance_)
+    by_order = MMFS(2).fit(frame, shuffled.to_numpy())
+    assert abs(by_order.relevance_ - expected.relevance_).max() > 0.1
+    groups = pd.Series(np.arange(20) // 4, index=frame.index)
+    for search in (MMFSCV(n_features=[1, 2], cv=3), MMFSCV(n_features=[1, 2], cv=GroupKFold(3))):
+        one = clone(search).fit(frame, labels, groups=groups)
+        two = clone(search).fit(frame, shuffled, groups=groups.sample(frac=1, random_state=1))
+        np.testing.assert_array_equal(
+            one.cv_results_["mean_test_score"], two.cv_results_["mean_test_score"]
+        )
+    with pytest.raises(ValueError, match="the index of groups does not match that of X"):
+        MMFSCV(cv=3).fit(frame, labels, groups=groups.reset_index(drop=True))
+
+
+def test_two_quantities_and_many_classes_if_the_task_says_so():
+    frame = pd.DataFrame({"time": X[:, 0] + X[:, 1], "event": X[:, 1]})
+    assert set(MMFS(2, task="regression").fit(X, frame).indices_) == {0, 1}
+    labels = np.array([f"p{i % 9}" for i in range(20)])
+    assert len(MMFS(2, task="classification").fit(X, labels).indices_) == 2

@@ -343,7 +343,7 @@ def test_the_largest_number_tried_is_not_taken_in_silence():
 def test_many_labels_or_a_selector_in_the_wrong_place(planted):
     X, y = planted
     with pytest.raises(ValueError, match=r"no class of y .* say so by task='regression'"):
-        MMFSCV().fit(X[:60], np.arange(60) // 2)
+        MMFSCV().fit(X[:60], np.arange(60) // 3)
     with pytest.raises(ValueError, match=r"pass MMFS\(n_features_to_select=5\) as selector="):
         MMFSCV(MMFS(5)).fit(X, y)
 

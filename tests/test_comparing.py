@@ -44,7 +44,7 @@ def test_every_method_takes_part(small, storage):
 @pytest.mark.filterwarnings("ignore:FCBF keeps")
 def test_nested_methods_are_nested(small):
     """What a longer ranking starts with is what is selected for a smaller number."""
-    from mmfs.relevance import encode_target
+    from mmfs.target import encode_target
 
     X, y = np.abs(small[0]), small[1]
     for name, make in METHODS.items():

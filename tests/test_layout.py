@@ -9,7 +9,7 @@ SOURCE = Path(__file__).parents[1] / "src" / "mmfs"
 ROOMS = [
     ["_compiled", "needed", "warn"],
     ["columns"],
-    ["discretize", "hsic"],
+    ["discretize", "hsic", "target"],
     ["relevance", "kernels"],
     ["problem"],
     ["solvers"],

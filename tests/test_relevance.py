@@ -1,10 +1,23 @@
+from decimal import Decimal
+from fractions import Fraction
+from functools import partial
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from sklearn.feature_selection import f_classif, mutual_info_classif, r_regression
+from sklearn.feature_selection import (
+    chi2,
+    f_classif,
+    f_regression,
+    mutual_info_classif,
+    mutual_info_regression,
+    r_regression,
+)
 
 from mmfs import MMFS
-from mmfs.relevance import as_correlation, encode_target
+from mmfs.datasets import make_planted
+from mmfs.relevance import as_correlation
+from mmfs.target import encode_target
 from tests.reference.discrete import equal_frequency
 from tests.reference.explicit import class_basis
 
@@ -61,13 +74,18 @@ def test_target_basis_is_orthonormal_and_centred():
 @pytest.mark.parametrize(
     ("y", "labels"),
     [
-        (np.arange(102) % 51, False),
-        (np.arange(100) % 50, True),
-        (np.arange(99) % 50, False),
-        (np.arange(100, dtype=object) % 50, True),
+        (np.arange(153) % 51, False),
+        (np.arange(150) % 50, True),
+        (np.arange(149) % 50, False),
+        (np.arange(150, dtype=object) % 50, True),
         (np.arange(40), False),
         (np.linspace(0, 1, 20), False),
-        (np.array([0.0, 1.0, 2.0] * 2), True),
+        (np.array([0.0, 1.0, 2.0] * 3), True),
+        (np.array([0.0, 1.0, 2.0] * 2), False),
+        (np.array([1, 0, 1, 0]), True),
+        (np.array([Decimal("0.5"), Decimal("1.5"), Decimal(2)] * 3), False),
+        (np.array([Fraction(1, 3), Fraction(2, 3), Fraction(1, 7)] * 3), False),
+        (np.array([Decimal(0), Decimal(1)] * 3), True),
         (np.array([True, False]), True),
         (np.array(["a", "b"]), True),
     ],
@@ -125,11 +143,44 @@ def test_given_relevance(data):
     np.testing.assert_array_equal(
         relevance(X, y, relevance=lambda X, y: scores[::-1]), scores[::-1]
     )
-    labels = y > 0
-    scores = f_classif(X, labels)[0]
-    ours = relevance(X, labels, relevance=f_classif)
-    np.testing.assert_allclose(ours, scores / scores.max())
+    with pytest.raises(ValueError, match=r"up to 12, .* pass relevance_scale='max'"):
+        relevance(X, y, relevance=np.arange(1.0, 13))
+    ours = relevance(X, y, relevance=np.arange(1.0, 13), relevance_scale="max")
+    np.testing.assert_allclose(ours, np.arange(1, 13) / 12)
+
+
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_scores_of_scikit_learn_are_put_on_the_scale_of_a_correlation(data, n_classes):
+    X, y = data
+    labels = np.digitize(y, np.quantile(y, np.arange(1, n_classes) / n_classes))
+    expected = relevance(X, labels)
+    np.testing.assert_allclose(relevance(X, labels, relevance=f_classif), expected, atol=1e-10)
+    for function in (f_regression, partial(f_regression, force_finite=True), r_regression):
+        np.testing.assert_allclose(relevance(X, y, relevance=function), relevance(X, y), atol=1e-10)
+    info = relevance(X, y, relevance=partial(mutual_info_regression, random_state=0))
+    np.testing.assert_allclose(info, as_correlation(mutual_info_regression(X, y, random_state=0)))
     X[:, 4] = 1.0  # the score of a constant column is not a number, and does not matter
     with np.errstate(all="ignore"), pytest.warns(UserWarning, match="constant"):
         ours = relevance(X, labels, relevance=f_classif)
-    assert ours[4] == 0 and ours.max() == 1
+    assert ours[4] == 0 and np.delete(ours, 4).min() > 0
+    X[:, 5] = labels == 0  # an infinite score
+    with np.errstate(all="ignore"), pytest.warns(UserWarning, match="constant"):
+        assert relevance(X, labels == 0, relevance=f_classif)[5] == 1
+
+
+def test_chi_squared_is_put_on_the_scale_of_a_correlation():
+    rng = np.random.default_rng(0)
+    X = (rng.random((2000, 30)) < rng.uniform(0.01, 0.1, 30)).astype(float)
+    y = X[:, 0] + X[:, 1] + (rng.random(2000) < 0.2) > 0
+    found, correlations = relevance(X, y, relevance=chi2), relevance(X, y)
+    np.testing.assert_allclose(found, correlations, atol=0.05)
+    assert MMFS(2, relevance=chi2).fit(X, y).indices_.tolist() == [0, 1]
+
+
+def test_a_score_function_selects_what_the_correlation_does():
+    """The scores of scikit-learn's filters, in the place of the correlation."""
+    X, y, _ = make_planted()
+    X = X[:, np.ptp(X, axis=0) > 0]  # of the others scikit-learn warns
+    for function in (f_classif, lambda X, y: np.abs(r_regression(X, y == "case"))):
+        selector = MMFS(6, relevance=function).fit(X, y)
+        assert selector.indices_.tolist() == MMFS(6).fit(X, y).indices_.tolist()

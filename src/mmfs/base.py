@@ -13,7 +13,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from mmfs.columns import Columns, Elsewhere, as_columns, elsewhere, is_dask
 from mmfs.columns.distinct import fingerprint_vectors, repeats
 from mmfs.columns.empty import without_empty
-from mmfs.relevance import Target, encode_target, relevance_of
+from mmfs.relevance import relevance_of
+from mmfs.target import Target, encode_target
 from mmfs.validation import Rule, check_columns, check_finite, read_input
 
 Array = np.ndarray
@@ -36,7 +37,7 @@ class Data:
         """Mask of the columns that are not constant."""
         return self.columns.inverse > 0
 
-    def relevance(self, kind: Any, random_state: Any) -> Array:
+    def relevance(self, kind: Any, random_state: Any, scale: str | None = None) -> Array:
         """Of every column, by one of RELEVANCES, an array, or a function of (X, y)."""
         return relevance_of(
             kind,
@@ -45,6 +46,7 @@ class Data:
             columns=self.columns,
             target=self.target,
             products=self.products,
+            scale=scale,
             random_state=random_state,
             n_jobs=self.columns.n_jobs,
         )

@@ -28,10 +28,10 @@ from mmfs.choosing.base import check_resampled, select_from_part, settle_task, w
 from mmfs.choosing.cv import default_estimator, for_estimators, name_of_score, splitter
 from mmfs.comparators import FCBF, FGM, GDM, MRMR, QPFS, SVMRFE, MaxRel
 from mmfs.needed import needed
-from mmfs.relevance import Target
 from mmfs.selector import MMFS
 from mmfs.solvers import in_order
-from mmfs.validation import is_int, refuse_elsewhere
+from mmfs.target import Target
+from mmfs.validation import aligned, is_int, refuse_elsewhere
 from mmfs.warn import warn_caller
 
 Array = np.ndarray
@@ -222,7 +222,7 @@ def compare(
     check_resampled(options, "compare")
     refuse_elsewhere(X, "compare")
     data = options._read(X, y, options.task, options.center)
-    target, labels = data.target, for_estimators(data)
+    target, labels, groups = data.target, for_estimators(data), aligned(X, groups, "groups")
     if target.several:
         raise ValueError("compare takes one target; y has several columns.")
     made = _methods(methods, options, data)

@@ -128,7 +128,7 @@ def pose(
         similarity: Similarity = Precomputed(check_similarities(X))
         usable = eligible = np.ones(len(X), dtype=bool)
         kind = selector.relevance
-        r = given(kind(X, y) if callable(kind) else kind, usable)
+        r = given(kind(X, y) if callable(kind) else kind, usable, selector.relevance_scale)
         columns, n_outputs, n_rows, marks = None, 1, len(X), X.sum(axis=1)
         n_columns, left = len(X), None
     else:
@@ -137,7 +137,7 @@ def pose(
         data = selector._read(X, y, selector.task, selector.center, leave_out_empty)
         similarity = similarity_of(selector.kernel, data.columns, data.products)
         usable, n_columns, left = data.usable, selector.n_features_in_, data.left
-        r = data.relevance(kind, rng)
+        r = data.relevance(kind, rng, selector.relevance_scale)
         marks = data.fingerprints
         eligible = usable & ~data.repeated(r, similarity.mirrors)
         y, columns, (n_rows, n_outputs) = data.y, data.columns, data.target.Y.shape

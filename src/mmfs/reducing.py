@@ -17,8 +17,9 @@ from mmfs.columns.distinct import fingerprint_vectors
 from mmfs.kernels import directions
 from mmfs.posing import Posed
 from mmfs.problem import Verdict, judge
-from mmfs.relevance import correlation, encode_target, level_of_chance
+from mmfs.relevance import correlation, level_of_chance
 from mmfs.solvers import Solution, in_order
+from mmfs.target import encode_target
 from mmfs.validation import check_parameters, is_name, number_to_select, read_input
 from mmfs.warn import warn_caller
 

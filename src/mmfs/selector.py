@@ -87,8 +87,11 @@ class MMFS(Selector):
         outputs. "mutual_info" is scikit-learn's nearest-neighbour estimate (for sparse data, and
         data that are not in memory, the binned one), "binned_mutual_info" a fast one on three
         states per column; both are put on the scale of a correlation by sqrt(1 - exp(-2 I)).
-        "hsic" is dependence of any shape. A callable is given (X, y). If values given exceed 1,
-        all are divided by the largest.
+        "hsic" is dependence of any shape. An array, or what a callable returns for (X, y), must
+        be on the scale of a correlation, from 0 to 1; scores of scikit-learn's `f_classif`,
+        `f_regression`, `r_regression`, `chi2` and `mutual_info_*` are put on that scale.
+    relevance_scale : {None, "max"}, default=None
+        "max" divides the relevances of an array or callable by the largest, whatever their scale.
     formulation : {"squared_bias", "constrained"}, default="squared_bias"
         "constrained" replaces the term in gamma by the constraint sum(alpha) = 1.
     center : bool, default=True
@@ -171,6 +174,7 @@ class MMFS(Selector):
             lambda v: KERNEL.holds(v) or isinstance(v, hsic), f"{KERNEL.wanted}, or an hsic(...)"
         ),
         "relevance": RELEVANCE,
+        "relevance_scale": Rule(lambda v: v is None or is_name(v, "max"), "None or 'max'"),
         "rank": one_of("auto", "elimination", "alpha", "path"),
         "center": FLAG,
         "formulation": one_of("squared_bias", "constrained"),
@@ -192,6 +196,7 @@ class MMFS(Selector):
         theta: float = 0.5,
         kernel: Any = "aligned",
         relevance: Any = "correlation",
+        relevance_scale: str | None = None,
         formulation: str = "squared_bias",
         center: bool = True,
         rank: str = "auto",
@@ -210,6 +215,7 @@ class MMFS(Selector):
         self.theta = theta
         self.kernel = kernel
         self.relevance = relevance
+        self.relevance_scale = relevance_scale
         self.formulation = formulation
         self.center = center
         self.rank = rank

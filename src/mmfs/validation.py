@@ -11,6 +11,7 @@ from sklearn.utils.validation import validate_data
 
 from mmfs.columns import Columns, Elsewhere, elsewhere, is_dask
 from mmfs.relevance import RELEVANCES
+from mmfs.target import refuse_other_targets
 
 Array = np.ndarray
 
@@ -99,6 +100,9 @@ def read_input(selector: Any, X: Any, y: Any, needs_y: bool) -> tuple[Any, Any]:
     Finiteness of X is checked later.
     """
     X = elsewhere(X)
+    if needs_y:
+        y = aligned(X, y)
+        refuse_other_targets(y, getattr(selector, "task", "auto"))
     if isinstance(X, Elsewhere):
         return X, _read_elsewhere(selector, X, y, needs_y)
     if hasattr(X, "collect") and not hasattr(X, "shape"):
@@ -109,12 +113,30 @@ def read_input(selector: Any, X: Any, y: Any, needs_y: bool) -> tuple[Any, Any]:
             return validate_data(selector, X, **options), None
         refuse_missing_label(y)
         Z, y = validate_data(selector, X, y, ensure_min_samples=2, multi_output=True, **options)
+        if Z.dtype.kind in "mM":
+            raise ValueError("X holds dates; encode them as numbers.")
         return Z.astype(np.float64) if Z.dtype.kind not in "biuf" else Z, y
     except (ValueError, TypeError):
         column = _unreadable_column(X)
         if column is None:
             raise
     raise ValueError(f"X has {column}; encode it as numbers, or leave it out.")
+
+
+def aligned(X: Any, y: Any, name: str = "y") -> Any:
+    """y in the order of the rows of X, where pandas names the rows of both."""
+    if not (hasattr(X, "iloc") and hasattr(y, "iloc")) or len(X) != len(y):
+        return y  # numbers of rows are compared later
+    if X.index.equals(y.index):
+        return y
+    if X.index.is_unique and y.index.is_unique and X.index.isin(y.index).all():
+        return y.loc[X.index]
+    missing = X.index[~X.index.isin(y.index)]
+    example = f"; {missing.tolist()[0]!r} is not in {name}" if len(missing) else ""
+    raise ValueError(
+        f"the index of {name} does not match that of X{example}; pass {name}.to_numpy() if both "
+        "have the same rows in the same order."
+    )
 
 
 def _read_elsewhere(selector: Any, X: Elsewhere, y: Any, needs_y: bool) -> Array:
@@ -188,8 +210,8 @@ def number_to_select(
     refuse_constant(n_columns, n_usable)
     if asked is None:
         return unasked and min(unasked, n_usable)
-    if not is_int(asked):
-        return min(max(1, int(asked * n_columns)), n_usable)
+    if not is_int(asked):  # 0.29 of 100 is 29, though 0.29 * 100 is a little less
+        return min(max(1, int(asked * n_columns * (1 + 1e-12))), n_usable)
     if asked > n_usable:
         constant = n_columns - n_usable
         because = f" ({constant:,} of the {n_columns:,} are constant)" if constant else ""

@@ -13,8 +13,8 @@ from sklearn.utils.validation import check_is_fitted
 from mmfs.base import Selector
 from mmfs.hsic import hsic
 from mmfs.posing import Posed
-from mmfs.relevance import Target
 from mmfs.selector import MMFS
+from mmfs.target import Target
 from mmfs.validation import Rule, TooFewColumns, check_parameters, is_name
 from mmfs.warn import warn_caller
 

@@ -31,10 +31,10 @@ from mmfs.choosing.base import (
 from mmfs.choosing.path import GRID
 from mmfs.discretize import DIGITS
 from mmfs.posing import Posed
-from mmfs.relevance import Target
 from mmfs.selector import MMFS
 from mmfs.solvers import Point, Solution, Stop, order_of_elimination, solve_path
-from mmfs.validation import Rule, is_int, is_name, one_of, refuse_constant
+from mmfs.target import Target
+from mmfs.validation import Rule, aligned, is_int, is_name, one_of, refuse_constant
 from mmfs.warn import warn_caller
 
 Array = np.ndarray
@@ -174,7 +174,7 @@ class MMFSCV(Chooser):
         selector = given_selector(self)
         data = self._read(X, y, selector.task, selector.center)
         settle_task(selector.set_params(n_jobs=None, verbose=0), data.target)
-        labels = for_estimators(data)
+        labels, groups = for_estimators(data), aligned(X, groups, "groups")
         estimator = default_estimator(data.target) if self.estimator is None else self.estimator
         scorer = check_scoring(estimator, scoring=self.scoring)
         self.score_name_ = name_of_score(self.scoring, self.estimator, data.target)

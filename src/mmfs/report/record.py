@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from mmfs.explain import main_causes
 from mmfs.io import Table
 from mmfs.plots import ScoresDisplay
-from mmfs.relevance import encode_target
+from mmfs.target import encode_target
 
 HIGHER = "higher in "
 MOST_CLASSES = 8  # that are named

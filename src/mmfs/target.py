@@ -1,0 +1,225 @@
+"""What is to be predicted: classes or quantities, as vectors to be compared with columns."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from decimal import Decimal
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from scipy.linalg import null_space, qr
+from scipy.stats import rankdata
+
+Array = np.ndarray
+
+# Whole numbers with more distinct values than this are read as quantities, not as classes.
+MOST_CLASSES = 50
+
+# Rows for each class, at least, unless there are two classes, or they are said to be classes.
+ROWS_PER_CLASS = 3
+
+# A real target is cut into this many equally frequent parts to be counted against a column.
+TARGET_BINS = 5
+
+# A target that varies less than this, beside its largest value, does so by rounding error.
+ROUNDING = 1e-12
+
+# Two columns of which one is called like the first of these, the other like the second, are the
+# outcome of a survival study.
+TIMES = ("time", "duration", "days", "months", "years", "survival", "follow")
+EVENTS = ("event", "status", "death", "dead", "died", "censor", "relapse", "failure")
+
+
+@dataclass(frozen=True)
+class Target:
+    """The target as q orthonormal vectors of zero mean, and as labels 0..n_labels-1."""
+
+    Y: Array  # M x q
+    labels: Array
+    n_labels: int
+    values: Array | None  # the numbers themselves, for one real output
+
+    @property
+    def of_classes(self) -> bool:
+        return self.n_labels > 0 and self.values is None
+
+    @property
+    def several(self) -> bool:
+        """Several real outputs, which have no labels."""
+        return self.n_labels == 0
+
+    def shuffled(self) -> "Target":
+        """The same target in another order, unrelated to any column."""
+        order = np.random.default_rng(0).permutation(len(self.Y))
+        labels = self.labels if self.several else self.labels[order]
+        values = None if self.values is None else self.values[order]
+        return Target(self.Y[order], labels, self.n_labels, values)
+
+
+def encode_target(y: Array, task: str = "auto") -> Target:
+    """Classes become indicators, real outputs themselves; both centred and orthonormal.
+
+    "auto": text and booleans are classes, and so are whole numbers, if there are at most 50 of
+    them and at least three times as many instances (or two of them). "classes": for a method that
+    knows nothing else.
+    """
+    y = _plain(np.asarray(y))
+    if y.dtype.kind == "f" and not np.isfinite(y).all():
+        raise ValueError("y contains NaN or infinity; drop such rows of X and y.")
+    if y.ndim == 2 and y.shape[1] == 1:
+        y = y[:, 0]
+    asked = task
+    if task == "auto":
+        task = "classification" if y.ndim == 1 and _looks_like_classes(y) else "regression"
+    if task == "classes" and (y.ndim == 2 or (y.dtype.kind == "f" and (y != np.rint(y)).any())):
+        raise ValueError(
+            "this method is for one column of classes, but y holds quantities; cut them into "
+            "classes, or use a method for quantities such as MMFS."
+        )
+    if task in ("classification", "classes"):
+        return _classes(y, asked)
+    if y.dtype.kind not in "biuf":
+        what = "several columns" if y.ndim == 2 else "task='regression'"
+        raise ValueError(f"y must hold numbers with {what}, but its type is {y.dtype}; convert it.")
+    return _quantities(y.astype(np.float64))
+
+
+def refuse_other_targets(y: Any, task: str = "auto") -> None:
+    """What is neither classes nor quantities, though it can be turned into an array."""
+    if fields := getattr(getattr(y, "dtype", None), "names", None):
+        raise ValueError(
+            f"y is a structured array with the fields {', '.join(fields)}; censored times are not "
+            f"taken: pass one field, such as y[{fields[-1]!r}], or a score computed of them."
+        )
+    if hasattr(y, "tocsr"):
+        raise ValueError(
+            "y is a sparse matrix, as for several labels at once; pass one of its columns, or "
+            "y.toarray() with task='regression' to select for all of them together."
+        )
+    columns = getattr(y, "columns", None)
+    if columns is not None and task == "auto" and _names_survival([str(c) for c in columns]):
+        raise ValueError(
+            f"y has the columns {', '.join(map(str, columns))}, as for censored times, which are "
+            "not taken; pass one of them, or task='regression' if they are two quantities."
+        )
+    for values in _columns_of(y):
+        if _holds_dates(values):
+            raise ValueError(
+                "y holds dates or durations; pass numbers, such as days since a date, or classes."
+            )
+
+
+def _names_survival(names: list[str]) -> bool:
+    if len(names) != 2:
+        return False
+    a, b = (name.lower() for name in names)
+
+    def called(name: str, words: tuple[str, ...]) -> bool:
+        return any(word in name for word in words)
+
+    return (called(a, TIMES) and called(b, EVENTS)) or (called(b, TIMES) and called(a, EVENTS))
+
+
+def _columns_of(y: Any) -> Iterable[Any]:
+    names = getattr(y, "columns", None)
+    return [y] if names is None else [y[name] for name in names]
+
+
+def _holds_dates(values: Any) -> bool:
+    kind = getattr(values, "dtype", None)
+    if isinstance(kind, np.dtype) and kind.kind != "O":
+        return kind.kind in "mM"
+    if kind is not None and any(word in str(kind).lower() for word in ("date", "duration")):
+        return True
+    flat = np.asarray(values, dtype=object).ravel()[:1000]
+    dated = ("date", "datetime", "time", "timedelta", "Timestamp", "Timedelta", "NaTType",
+             "datetime64", "timedelta64", "Period")  # fmt: skip
+    return any(type(value).__name__ in dated for value in flat)
+
+
+def _plain(y: Array) -> Array:
+    """Numbers that are kept as objects, as numbers."""
+    if y.dtype.kind != "O" or not all(isinstance(label, Real | Decimal) for label in y.flat):
+        return y
+    values = y.ravel().tolist()
+    if all(isinstance(label, bool | np.bool_) for label in values):
+        return y.astype(bool)
+    whole = all(isinstance(label, Integral) and abs(int(label)) < 2**63 for label in values)
+    return np.array([int(v) if whole else float(v) for v in values]).reshape(y.shape)
+
+
+def _looks_like_classes(y: Array) -> bool:
+    if y.dtype.kind not in "iuf":
+        return True
+    if y.dtype.kind == "f" and (y != np.rint(y)).any():
+        return False
+    return len(np.unique(y)) <= max(2, min(MOST_CLASSES, len(y) // ROWS_PER_CLASS))
+
+
+def _classes(y: Array, asked: str) -> Target:
+    """`asked` "classification" is the word of a user, who need not be asked again."""
+    if y.ndim == 2:
+        raise ValueError(
+            f"y has {y.shape[1]} columns; task='classification' takes one column of labels "
+            "(for several outputs, pass task='regression')."
+        )
+    try:
+        classes, labels, sizes = np.unique(y, return_inverse=True, return_counts=True)
+    except TypeError:
+        raise ValueError(
+            "y mixes text with other values; make all labels text, or all of them numbers."
+        ) from None
+    if len(classes) < 2:
+        raise ValueError(
+            f"y has only one class ({classes[0]}); feature selection needs at least two classes."
+        )
+    if len(classes) == len(y) > 2:
+        raise ValueError(
+            "y has another label in every row; pass classes that have more than one each."
+        )
+    if asked != "classification" and len(classes) > max(2, len(y) / ROWS_PER_CLASS):
+        settle = "task='classification' if these are classes" if asked == "auto" else "fewer"
+        raise ValueError(
+            f"y has {len(classes):,} different labels in {len(y):,} rows, more than one in three; "
+            f"pass {settle}."
+        )
+    # Indicators scaled to unit norm are orthonormal; what is orthogonal to the constant is kept.
+    constant = np.sqrt(sizes / len(y))
+    basis = null_space(constant[None, :])
+    Y = _centred((basis / np.sqrt(sizes)[:, None])[labels])
+    return Target(Y, labels.astype(np.int64), len(classes), None)
+
+
+def _quantities(y: Array) -> Target:
+    y = np.ldexp(y, -np.frexp(np.abs(y).max())[1])  # squares stay in range, and digits as they are
+    centred = _centred(y.reshape(len(y), -1))
+    norms = np.linalg.norm(centred, axis=0)
+    varies = norms > ROUNDING * np.sqrt(len(y)) * np.abs(y.reshape(len(y), -1)).max(axis=0)
+    if not varies.any():
+        if np.ptp(y, axis=0).any():
+            raise ValueError(
+                "y varies no more than by rounding error around a large offset; subtract that."
+            )
+        raise ValueError("y is constant; there is nothing to select features for.")
+    Y = centred[:, varies] / norms[varies]
+    if y.ndim == 2:
+        Q, R, _ = qr(Y, mode="economic", pivoting=True)
+        Y = Q[:, np.abs(np.diagonal(R)) > 1e-10]
+        return Target(_centred(Y), np.empty(0, dtype=np.int64), 0, None)
+    return Target(_centred(Y), _equal_parts(y), TARGET_BINS, y)
+
+
+def _centred(Y: Array) -> Array:
+    """Twice, since the first mean is that of numbers which may be large beside what varies."""
+    Y = Y - Y.mean(axis=0)
+    return np.ascontiguousarray(Y - Y.mean(axis=0))
+
+
+def _equal_parts(y: Array) -> Array:
+    """A real target cut into TARGET_BINS equally frequent parts, the same from either end.
+
+    A value belongs where the middle of its ranks is; at a border, to the part nearer the middle.
+    """
+    place = (2 * rankdata(y) - 1).astype(np.int64)  # from 1 to 2M - 1
+    lower, upper = TARGET_BINS * place, -TARGET_BINS * place
+    return np.where(place < len(y), lower // (2 * len(y)), -(upper // (2 * len(y))) - 1)
