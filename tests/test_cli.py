@@ -55,7 +55,7 @@ def test_select_prints_the_ranking_and_the_certificate(folder, planted):
     places = [output.index(f" {rank} │ {name}") for rank, name in enumerate(names, start=1)]
     assert places == sorted(places)
     assert "Target group: 2 classes: case 202, control 198." in output
-    for words in ("alpha", "relevance", "redundancy", "higher in", "relative duality gap"):
+    for words in ("weight", "relevance", "redundancy", "higher in", "relative duality gap"):
         assert words in output
     assert f"6 of {planted.X.shape[1]} features selected from 400 instances" in output
     assert sorted(p.name for p in folder.iterdir()) == ["planted.csv"]
@@ -76,9 +76,7 @@ def test_select_writes_reduced_data_record_and_report(folder, planted):
         planted.name(j) for j in selector.indices_
     ]
     assert [row["column"] for row in record["selected"]] == selector.indices_.tolist()
-    np.testing.assert_allclose(
-        [row["alpha"] for row in record["selected"]], selector.alpha_[selector.indices_]
-    )
+    np.testing.assert_allclose([row["weight"] for row in record["selected"]], selector.weights_)
     assert 0 <= record["result"]["relative_gap"] <= 1e-4
     assert record["versions"]["mmfs"] == mmfs.__version__
     sha256 = subprocess.check_output(["sha256sum", "planted.csv"], text=True).split()[0]
@@ -118,7 +116,7 @@ def test_scores_other_files_and_ranking_are_kept(folder, planted):
     with (folder / "ranks.csv").open() as file:
         rows = list(csv.DictReader(file))
     assert [row["feature"] for row in rows] == [row["feature"] for row in record["selected"]]
-    assert float(rows[0]["alpha"]) == record["selected"][0]["alpha"]
+    assert float(rows[0]["weight"]) == record["selected"][0]["weight"]
 
 
 def test_fewer_features_that_would_do_are_mentioned(capsys):

@@ -103,7 +103,7 @@ def test_more_columns_than_are_held_here(monkeypatch, how, k, chunks):
         assert found.n_features_in_ == 60
         why, reasons = found.explain(chunked(X, chunks), n_dropped=0), known.explain(X, n_dropped=0)
         assert why.index.tolist() == reasons.index.tolist()
-        for what in ("alpha", "relevance", "redundancy", "margin"):
+        for what in ("weight", "relevance", "redundancy", "margin"):
             np.testing.assert_allclose(why[what], reasons[what], atol=1e-6)
 
 

@@ -46,7 +46,7 @@ def test_selection(small, axes):
     np.testing.assert_allclose(drawn[:, 1], kept["redundancy"])
     # beyond the margin, where tau * relevance = redundancy + b, by their own weight
     beyond = kept["relevance"] * display.tau - kept["redundancy"] - display.b
-    np.testing.assert_allclose(beyond, kept["alpha"], atol=1e-9)
+    np.testing.assert_allclose(beyond, kept["weight"], atol=1e-9)
 
 
 @pytest.mark.parametrize("kernel", ["aligned", "poly2", "linear"])

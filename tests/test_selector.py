@@ -1,6 +1,7 @@
 """MMFS as scikit-learn users meet it."""
 
 import pickle
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -10,15 +11,17 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import clone
-from sklearn.feature_selection import r_regression
+from sklearn.feature_selection import f_classif, r_regression
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GridSearchCV
+from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from mmfs import MMFS
+from mmfs import MMFS, MMFSCV, StabilitySelector, compare
+from mmfs.datasets import make_planted
 from mmfs.kernels import rbf
+from mmfs.warn import ChanceWarning
 
 VARIANTS = [
     MMFS(),
@@ -286,3 +289,88 @@ def test_targets_of_any_size():
     X = np.random.default_rng(0).standard_normal((50, 10))
     for scale in (1e300, 1e-300, -1e-200):
         assert MMFS(1).fit(X, scale * X[:, 4]).indices_.tolist() == [4]
+
+
+EXCLUSIVE_OR = np.array([[0, 0], [0, 1], [1, 0], [1, 1]] * 10, dtype=float)
+
+
+@pytest.mark.parametrize(
+    ("X", "y", "options"),
+    [
+        (EXCLUSIVE_OR, [0, 1, 1, 0] * 10, {}),
+        (EXCLUSIVE_OR, [0, 1, 1, 0] * 10, {"kernel": "linear"}),
+        (EXCLUSIVE_OR, [0, 1, 1, 0] * 10, {"relevance": "binned_mutual_info"}),
+        (EXCLUSIVE_OR, np.arange(40) % 3, {"relevance": np.zeros(2)}),
+        (EXCLUSIVE_OR, np.arange(40) % 3, {"formulation": "constrained"}),
+        (np.eye(3), None, {"kernel": "precomputed", "relevance": [0.1, 0.2, 0.1]}),
+        (np.eye(3), None, {"kernel": "precomputed", "relevance": np.zeros(3)}),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:similarities do not tell how many")
+@pytest.mark.parametrize("storage", [np.asarray, sp.csc_array])
+def test_at_least_one_feature_is_selected(X, y, options, storage):
+    if options.get("kernel") == "precomputed":
+        storage = np.asarray
+    assert len(MMFS(**options).fit(storage(X), y).indices_) >= 1
+
+
+def test_similarities_alone_do_not_tell_the_level_of_chance():
+    """How many instances there were decides it; with a number, or gamma, it is not asked for."""
+    Q, r = np.eye(5), np.linspace(0.1, 0.9, 5)
+    with pytest.warns(UserWarning, match="similarities do not tell how many instances there were"):
+        MMFS(kernel="precomputed", relevance=r).fit(Q)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        MMFS(2, kernel="precomputed", relevance=r).fit(Q)
+        MMFS(gamma=0.1, kernel="precomputed", relevance=r).fit(Q)
+
+
+def test_noise_is_called_noise():
+    """With permuted labels a warning says so, nearly always; with real ones it does not."""
+    X, y, _ = make_planted()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert MMFS(6).fit(X, y).chance_ < 1e-6
+        varies = np.ptp(X, axis=0) > 0
+        assert MMFS(6, relevance=f_classif).fit(X[:, varies], y).chance_ < 1e-6
+    told = []
+    for seed in range(60):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            permuted = np.random.default_rng(seed).permutation(y)
+            selector = MMFS(5).fit(sp.csc_array(X) if seed % 2 else X, permuted)
+        told.append([w for w in caught if issubclass(w.category, ChanceWarning)] != [])
+        assert told[-1] == (selector.chance_ > 0.05)
+        assert len(selector.indices_) == 5
+    assert sum(told) >= 53  # one in twenty may be missed: more than 7 of 60 have a chance of 1 %
+
+
+@pytest.mark.parametrize("relevance", ["correlation", "binned_mutual_info"])
+@pytest.mark.parametrize("classes", [2, 4, None])
+def test_the_level_of_chance_is_that_of_random_columns(relevance, classes):
+    rng = np.random.default_rng(0)
+    found = []
+    for _ in range(300):
+        X = rng.standard_normal((60, 40))
+        y = rng.standard_normal(60) if classes is None else rng.permutation(60) % classes
+        found.append(MMFS(1, gamma=1.0, relevance=relevance).fit(X, y).chance_)
+    assert abs(np.mean(np.array(found) < 0.1) - 0.1) < 0.08  # uniform, about
+
+
+def test_resampling_does_not_warn_of_noise_in_every_part():
+    X, y, _ = make_planted()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        MMFSCV(n_features=[2, 4], cv=KFold(15)).fit(X[:80], y[:80])
+        StabilitySelector(MMFS(4), n_pairs=3, threshold=0.6).fit(X[:60], y[:60])
+        compare(X[:60], y[:60], methods=["mmfs", "maxrel"], n_features=[3], cv=3)
+    with pytest.warns(ChanceWarning):
+        MMFS(4).fit(X[:30], y[:30])
+
+
+def test_fractions_are_those_of_arithmetic():
+    X = np.random.default_rng(0).standard_normal((30, 100))
+    y = X[:, 0] > 0
+    for hundredths in range(1, 101):
+        assert len(MMFS(hundredths / 100, gamma=0.5).fit(X, y).indices_) == hundredths
+    assert len(MMFS(1 / 3, gamma=0.5).fit(X[:, :99], y).indices_) == 33

@@ -1,8 +1,9 @@
 """Why a feature was kept or dropped.
 
-redundancy_i + b - tau r_i says how far column i is beyond its margin: what the support features j
-already tell of it, sum_j alpha_j Q_ij, and the bias b leave nothing of its relevance r_i. The terms
-of that sum say which features make it redundant, and by how much.
+Weights w are those of the selected features among themselves, with their bias b. What these already
+tell of column i is its redundancy, sum_j w_j Q_ij over the others; the terms of that sum say which
+of them make it redundant, and by how much. redundancy_i + b - tau r_i says how far column i is
+beyond its margin: nothing is left of its relevance r_i.
 """
 
 import difflib
@@ -23,6 +24,12 @@ from mmfs.validation import check_columns, is_int, is_name
 
 Array = np.ndarray
 
+# From this probability on, chance explains the largest relevance.
+CHANCE = 0.05
+
+# Below this, beside the largest relevance, what is left of a margin is rounding error.
+PRECISION = 1e-5
+
 # Causes that a sentence names, at most, and the share of the redundancy that each must have.
 NAMED, MENTIONED = 3, 0.1
 
@@ -33,7 +40,7 @@ SAME = 1 - 1e-9
 BY_COLUMN = ("correlation", "binned_mutual_info")
 
 COLUMNS = [
-    "feature", "selected", "rank", "alpha", "relevance", "redundancy", "margin", "causes", "why",
+    "feature", "selected", "rank", "weight", "relevance", "redundancy", "margin", "causes", "why",
 ]  # fmt: skip
 
 
@@ -58,40 +65,49 @@ def explain(selector: Any, X: Any, features: Any, n_dropped: int, names: Any = N
         known_names = None if callable(names) else names
         asked = _columns_asked(features, known_names, selector.n_features_in_)
 
-    support, alpha = selector._weights
-    J = np.union1d(asked, support)
+    kept, weights = selector.indices_, selector.weights_
+    J = np.union1d(asked, kept)
     known = _some_columns(selector, X, J)
-    here, those = (known.similarity.take(np.searchsorted(J, some)) for some in (asked, support))
+    here, those = (known.similarity.take(np.searchsorted(J, some)) for some in (asked, kept))
     Q = known.similarity.gram(here, those)
-    _check_same_data(known.marks[np.searchsorted(J, support)], selector._support_marks)
-    if selector._scores is not None:
-        _check_same_data(Q @ alpha, selector.redundancy_[asked])
+    _check_same_data(known.marks[np.searchsorted(J, kept)], selector._marks)
 
     def name(j: int) -> Any:
         return name_of(selector, names, j)
 
-    ranks = {j: rank for rank, j in enumerate(selector.indices_.tolist(), start=1)}
-    weights = dict(zip(support.tolist(), alpha.tolist(), strict=True))
-    tau, b, rows = selector._tau, selector.b_, []
+    place = {j: i for i, j in enumerate(kept.tolist())}
+    tau, b, rows = selector._tau, selector._b, []
     for j, similar in zip(asked.tolist(), Q, strict=True):
-        terms, at = similar * alpha, np.searchsorted(J, j)
-        order = [c for c in np.argsort(-terms, kind="stable") if terms[c] != 0 and support[c] != j]
+        terms, at = similar * weights, np.searchsorted(J, j)
+        order = [c for c in np.argsort(-terms, kind="stable") if terms[c] != 0 and kept[c] != j]
         row = {
             "feature": name(j),
-            "selected": j in ranks,
-            "rank": ranks.get(j),
-            "alpha": weights.get(j, 0.0),
+            "selected": j in place,
+            "rank": place[j] + 1 if j in place else None,
+            "weight": float(weights[place[j]]) if j in place else 0.0,
             "relevance": float(known.relevance[at]),
-            "redundancy": float(terms[support != j].sum()),
+            "redundancy": float(terms[kept != j].sum()),
             "margin": float(terms.sum() + b - tau * known.relevance[at]),
-            "causes": {name(support[c]): float(terms[c]) for c in order},
+            "causes": {name(kept[c]): float(terms[c]) for c in order},
         }
-        alike = SAME * np.sqrt(known.own[at] * known.own[np.searchsorted(J, support)])
-        twin = [name(support[c]) for c in order if similar[c] >= alike[c]]
+        alike = SAME * np.sqrt(known.own[at] * known.own[np.searchsorted(J, kept)])
+        twin = [name(kept[c]) for c in order if similar[c] >= alike[c]]
         row["why"] = _sentence(row, twin, tau, b) if known.usable[at] else "constant"
         rows.append(row)
     frame = pandas.DataFrame(rows, columns=COLUMNS).set_index("feature")
     return frame.astype({"rank": "Int64"})
+
+
+def noise_of(selector: Any) -> str | None:
+    """What is to be said of a selection that chance explains; None of any other."""
+    if selector.chance_ is None or selector.chance_ <= CHANCE:
+        return None
+    n = selector.n_features_in_ - selector.n_constant_ - selector.n_duplicate_
+    return (
+        f"nothing here is more relevant than chance explains: the largest relevance is "
+        f"{selector._largest:.2f}, and that of {n:,} unrelated columns is no smaller with a "
+        f"probability of {selector.chance_:.2f}."
+    )
 
 
 def main_causes(causes: dict, redundancy: float) -> list[tuple[Any, float]]:
@@ -102,21 +118,23 @@ def main_causes(causes: dict, redundancy: float) -> list[tuple[Any, float]]:
 
 
 def _sentence(row: dict, twin: list, tau: float, b: float) -> str:
-    causes = main_causes(row["causes"], row["redundancy"])
+    left = row["relevance"] - row["redundancy"] / tau
     if row["selected"]:
-        if row["alpha"] > 0:
-            others = row["redundancy"] / tau
-            beyond = min(max(row["relevance"] - others, 0.0), row["relevance"])
+        if row["weight"] > 0:
+            beyond = min(max(left, 0.0), row["relevance"])
             return f"selected: relevance {row['relevance']:.2f}, {beyond:.2f} beyond the others"
         return "selected to make up the number asked for"
-    if row["alpha"] > 0:
-        most = f"; most like {causes[0][0]}" if causes else ""
-        return f"has a weight, but ranks below those selected{most}"
     if twin:
         return f"the same as {twin[0]}"
-    if tau * row["relevance"] > b and causes:
-        return "redundant with " + ", ".join(f"{name} ({term:.2g})" for name, term in causes)
-    return f"too little relevance: {row['relevance']:.2f}, where {b / tau:.2f} is needed"
+    if tau * row["relevance"] <= b:
+        return f"too little relevance: {row['relevance']:.2f}, where {b / tau:.2f} is needed"
+    causes = main_causes(row["causes"], row["redundancy"])
+    words = "redundant with " + ", ".join(f"{name} ({term:.2g})" for name, term in causes)
+    if row["margin"] >= -PRECISION * tau:
+        return words
+    if left < row["relevance"] / 2:
+        return f"{words}, all but {left:.2g} of its relevance"
+    return f"next in line: would add {left:.2g} to those selected"
 
 
 def name_of(selector: Any, names: Any, j: int) -> Any:
@@ -167,10 +185,12 @@ def _some_columns(selector: Any, X: Any, J: Array) -> Known:
     data = first_pass(X[:, J], selector._y, fitted.task, fitted.center)
     similarity = similarity_of(fitted.kernel, data.columns, data.products)
     kind = kind_of_relevance(fitted)
-    if selector._scores is not None:
-        r = selector.relevance_[J]
-    elif isinstance(kind, hsic) or (isinstance(kind, str) and kind in BY_COLUMN):
+    if isinstance(kind, hsic) or (isinstance(kind, str) and kind in BY_COLUMN):
         r = data.relevance(kind, None)
+        if selector._scores is not None:
+            _check_same_data(r, selector.relevance_[J])
+    elif selector._scores is not None:
+        r = selector.relevance_[J]
     else:
         raise ValueError(
             f"the relevance of single columns was not kept for {selector.n_features_in_:,} columns;"

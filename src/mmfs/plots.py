@@ -40,14 +40,18 @@ class Display:
 
 @dataclass
 class SelectionDisplay(Display):
-    """Relevance against redundancy: selected features lie beyond the margin, dropped ones before.
+    """Relevance against redundancy, which is what the other selected features tell already.
+
+    Selected features with a weight lie below the margin. Above it a feature adds nothing; a dropped
+    one below it would, if more were asked for.
 
     Parameters
     ----------
     frame : DataFrame
         As `MMFS.explain` returns it.
     b, tau : float
-        Bias and weight of relevance: the margin is where tau * relevance = redundancy + b.
+        Bias of the selection and weight of relevance: the margin is where
+        tau * relevance = redundancy + b.
 
     Examples
     --------
@@ -77,7 +81,7 @@ class SelectionDisplay(Display):
         """From a fitted `MMFS` (or one that chooses it) and the data of the fit."""
         best = fitted_mmfs(selector)
         frame = best.explain(X, n_dropped=n_dropped, names=names)
-        display = cls(frame, best.b_, best._tau)
+        display = cls(frame, best._b, best._tau)
         return display.plot(ax) if plot else display
 
     def plot(self, ax: Any = None, *, n_labels: int = 12) -> Self:
@@ -85,7 +89,7 @@ class SelectionDisplay(Display):
         ax = self._axes(ax)
         kept, dropped = self.frame[self.frame["selected"]], self.frame[~self.frame["selected"]]
         ax.scatter(dropped["relevance"], dropped["redundancy"], s=14, c=DROPPED, label="dropped")
-        size = 20 + 120 * kept["alpha"] / max(kept["alpha"].max(), 1e-300)
+        size = 20 + 120 * kept["weight"] / max(kept["weight"].max(), 1e-300)
         ax.scatter(
             kept["relevance"], kept["redundancy"], s=size, c=SELECTED, alpha=0.8, label="selected"
         )

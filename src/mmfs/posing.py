@@ -6,14 +6,17 @@ from functools import cache
 from typing import Any
 
 import numpy as np
+from sklearn.feature_selection import f_classif, f_regression, r_regression
 
+from mmfs.base import Data
 from mmfs.columns import Columns
 from mmfs.hsic import as_hsic, hsic
 from mmfs.kernels import Precomputed, Similarity, similarity_of
 from mmfs.problem import Problem
-from mmfs.relevance import given, level_of_chance
+from mmfs.relevance import binned_chance_of, chance_of, given, level_of_chance
 from mmfs.solvers import Aim, AtGamma, UnitSum, below_level, enough_support
 from mmfs.validation import check_similarities, is_name, number_to_select, read_input
+from mmfs.warn import warn_caller
 
 Array = np.ndarray
 
@@ -43,6 +46,7 @@ class Posed:
     n_outputs: int
     tau: float
     chance: Callable[[], float]  # the relevance that one in N random columns exceeds
+    likely: float | None  # how likely the largest relevance is by chance, if that can be told
     n_columns: int  # of X, also where some of its columns were left out
     n_eligible: int  # of those
     left: Array | None  # and these are the others
@@ -86,6 +90,12 @@ class Posed:
         if not isinstance(gamma, str):
             return AtGamma(float(gamma), k or 1)
         if k is None:
+            if self.columns is None:
+                warn_caller(
+                    "similarities do not tell how many instances there were, so the level of "
+                    "chance is that of as many as there are features; pass n_features_to_select or "
+                    "gamma."
+                )
             return below_level(self.tau * self.chance())
         n = min(int(np.ceil(HEAD_ROOM * k)), LARGEST)
         if self.columns is not None and self.eliminates(rank, gamma, k):
@@ -109,6 +119,31 @@ class Posed:
         return UnitSum(float(self.problem.r.max()), C)
 
 
+def check_combinations(selector: Any) -> None:
+    """Parameters of an MMFS that do not go together."""
+    constrained = selector.formulation == "constrained"
+    if constrained and selector.rank in ("path", "elimination"):
+        raise ValueError(
+            f"rank={selector.rank!r} needs gamma, which formulation='constrained' does not have; "
+            "take rank='alpha'."
+        )
+    if constrained and not is_name(selector.gamma, "auto"):
+        raise ValueError(
+            f"gamma={selector.gamma!r} has no meaning with formulation='constrained', where theta "
+            "plays its part; leave gamma='auto'."
+        )
+    if as_hsic(selector.kernel) and not selector.center:
+        raise ValueError(
+            "center=False has no meaning with kernel='hsic', which only looks at differences "
+            "between rows; leave center=True."
+        )
+    if is_name(selector.kernel, "precomputed") and isinstance(selector.relevance, str | hsic):
+        raise ValueError(
+            "kernel='precomputed' needs the relevance of each feature as an array, since X "
+            f"holds similarities instead of data; got relevance={selector.relevance!r}."
+        )
+
+
 def kind_of_relevance(selector: Any) -> Any:
     """As asked for; "hsic" compares rows as the kernel does, if that is one of its kind."""
     if is_name(selector.relevance, "hsic"):
@@ -123,13 +158,14 @@ def pose(
 
     The problem may be without the empty columns of X, where they are similar to none.
     """
+    check_combinations(selector)
     if is_name(selector.kernel, "precomputed"):
         X, y = read_input(selector, X, y, needs_y=False)
         similarity: Similarity = Precomputed(check_similarities(X))
         usable = eligible = np.ones(len(X), dtype=bool)
         kind = selector.relevance
         r = given(kind(X, y) if callable(kind) else kind, usable, selector.relevance_scale)
-        columns, n_outputs, n_rows, marks = None, 1, len(X), X.sum(axis=1)
+        columns, n_outputs, n_rows, marks, data = None, 1, len(X), X.sum(axis=1), None
         n_columns, left = len(X), None
     else:
         kind = kind_of_relevance(selector)
@@ -145,6 +181,7 @@ def pose(
     @cache
     def chance() -> float:
         if isinstance(kind, hsic):
+            assert data is not None
             shuffled = replace(data, target=data.target.shuffled())
             return float(shuffled.relevance(kind, rng)[eligible].max())
         return level_of_chance(n_eligible, n_rows, n_outputs)
@@ -153,6 +190,19 @@ def pose(
     tau = selector.theta / (1 - selector.theta)
     problem = Problem(similarity, np.where(eligible, tau * r, -np.inf), float(selector.C))
     return Posed(
-        problem, r, usable, eligible, marks, y, columns, n_outputs, tau, chance, n_columns,
-        n_eligible, left,
+        problem, r, usable, eligible, marks, y, columns, n_outputs, tau, chance,
+        _likely(kind, r, n_eligible, data), n_columns, n_eligible, left,
     )  # fmt: skip
+
+
+def _likely(kind: Any, r: Array, n_columns: int, data: Data | None) -> float | None:
+    """How likely it is that the largest relevance of unrelated columns is as large."""
+    if data is None or n_columns == 0:
+        return None
+    largest, (n_rows, n_outputs) = float(r.max()), data.target.Y.shape
+    known = (f_classif, f_regression, r_regression)  # correlations, in other words
+    if is_name(kind, "correlation") or any(kind is score for score in known):
+        return chance_of(largest, n_columns, n_rows, n_outputs)
+    if is_name(kind, "binned_mutual_info"):
+        return binned_chance_of(largest, n_columns, data.target.labels)
+    return None

@@ -15,9 +15,9 @@ from sklearn.exceptions import ConvergenceWarning
 from mmfs.columns.cluster import DaskColumns, DaskData, Held, by_range, compute, delayed
 from mmfs.columns.distinct import fingerprint_vectors
 from mmfs.kernels import directions
-from mmfs.posing import Posed
+from mmfs.posing import Posed, check_combinations
 from mmfs.problem import Verdict, judge
-from mmfs.relevance import correlation, level_of_chance
+from mmfs.relevance import chance_of, correlation, level_of_chance
 from mmfs.solvers import Solution, in_order
 from mmfs.target import encode_target
 from mmfs.validation import check_parameters, is_name, number_to_select, read_input
@@ -37,7 +37,7 @@ ROUNDS, LEVELS, COUNTED = 20, (0x3F800000 >> 17) + 1, 1 << 22
 def fit(selector: Any, X: DaskData, y: Any) -> None:
     """Fit an MMFS: solve among the most relevant columns, until all others agree."""
     check_parameters(selector)
-    selector._check_combinations()
+    check_combinations(selector)
     whole = Whole(selector, X, y)
     for _ in range(ROUNDS):
         posed, rng = selector._pose(whole.part(), whole.y)
@@ -119,8 +119,9 @@ class Whole:
         level = level_of_chance(self.n_distinct, n_rows, n_outputs)
         n_columns, n_eligible = self.n_columns, self.n_distinct
         return replace(
-            posed, chance=lambda: level, n_columns=n_columns, n_eligible=n_eligible, left=self.J
-        )
+            posed, chance=lambda: level, likely=chance_of(float(posed.relevance.max()), n_eligible,
+            n_rows, n_outputs), n_columns=n_columns, n_eligible=n_eligible, left=self.J,
+        )  # fmt: skip
 
     def judge(self, posed: Posed, solution: Solution, selected: Array) -> tuple[Verdict, Array]:
         """The verdict over all columns, and those that are missing here."""

@@ -4,7 +4,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from scipy.stats import chi2
+from scipy.stats import chi2, f, norm
 from sklearn.feature_selection import chi2 as chi2_scores
 from sklearn.feature_selection import (
     f_classif,
@@ -179,6 +179,33 @@ def level_of_chance(n_columns: int, n_rows: int, n_outputs: int) -> float:
     HSIC has no such formula; there the largest with a shuffled target serves.
     """
     return float(np.sqrt(chi2.isf(1 / max(n_columns, 2), n_outputs) / n_rows))
+
+
+def chance_of(largest: float, n_columns: int, n_rows: int, n_outputs: int) -> float:
+    """How likely the largest correlation (ratio) of n_columns unrelated columns is as large.
+
+    By the F test of one column, and as if columns were independent: if they are not, it is less.
+    """
+    within = n_rows - 1 - n_outputs
+    if within < 1 or largest >= 1:
+        return 1.0 if within < 1 else 0.0
+    F = largest**2 / (1 - largest**2) * within / n_outputs
+    return float(-np.expm1(n_columns * np.log1p(-min(f.sf(F, n_outputs, within), 1 - 1e-16))))
+
+
+def binned_chance_of(largest: float, n_columns: int, labels: Array) -> float:
+    """The same for mutual information with a column of three states: the G test, by Williams.
+
+    The states are taken to be as frequent as those of a normal column.
+    """
+    sizes = np.bincount(labels)
+    sizes, n_rows = sizes[sizes > 0], len(labels)
+    freedom = 2 * (len(sizes) - 1)
+    outer = norm.cdf(-1)
+    rare = (2 / outer + 1 / (1 - 2 * outer) - 1) * ((n_rows / sizes).sum() - 1)
+    G = -n_rows * np.log(max(1 - largest**2, np.finfo(float).tiny))
+    tail = min(chi2.sf(G / (1 + rare / (6 * n_rows * freedom)), freedom), 1 - 1e-16)
+    return float(-np.expm1(n_columns * np.log1p(-tail)))
 
 
 def as_correlation(info: Array) -> Array:

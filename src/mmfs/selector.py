@@ -10,8 +10,8 @@ from sklearn.utils.validation import check_is_fitted
 from mmfs import reducing
 from mmfs.base import Selector
 from mmfs.columns import DaskData, elsewhere
-from mmfs.explain import explain
-from mmfs.hsic import as_hsic, hsic
+from mmfs.explain import explain, noise_of
+from mmfs.hsic import hsic
 from mmfs.kernels import KERNELS
 from mmfs.posing import Posed, pose
 from mmfs.solvers import (
@@ -22,6 +22,7 @@ from mmfs.solvers import (
     order_of_entry,
     solve,
     solve_path,
+    weights_among,
 )
 from mmfs.validation import (
     COUNT,
@@ -37,6 +38,7 @@ from mmfs.validation import (
     is_real,
     one_of,
 )
+from mmfs.warn import ChanceWarning, warn_caller
 
 Array = np.ndarray
 
@@ -128,16 +130,27 @@ class MMFS(Selector):
     indices_ : ndarray
         Selected columns in rank order: as `rank` says, or alpha descending, then gradient
         ascending, then index.
-    alpha_, support_ : ndarray of shape (n_features_in_,)
-        Weight of each column; mask of the selected ones.
+    ranked_by_ : {"elimination", "alpha", "path"}
+        What `rank` came to.
+    weights_ : ndarray
+        Weights of the selected columns, found again among them alone.
+    support_ : ndarray of shape (n_features_in_,)
+        Mask of the selected columns.
+    chance_ : float or None
+        How likely it is that the largest relevance of as many unrelated columns is as large as
+        here; from 0.05 on a `ChanceWarning` says so. None where that is not known.
+    alpha_ : ndarray of shape (n_features_in_,)
+        Weight of each column in the joint solution over all columns, which proposes candidates.
     relevance_, redundancy_, gradient_ : ndarray of shape (n_features_in_,)
-        r, Q alpha, and Q alpha + b - tau r (negative: the margin is violated).
+        r and, in the joint solution, Q alpha and Q alpha + b - tau r (negative: the margin is
+        violated).
     gamma_, b_ : float
-        The gamma used (None when constrained) and the bias.
+        The gamma used (None when constrained), and the bias of the joint solution.
     gap_ : float
-        Relative duality gap, the certificate: the optimum is at most that much better.
+        Relative duality gap, the certificate: the optimum is at most that much better than the
+        joint solution.
     objective_ : float
-        Value of the objective.
+        Value of the objective in the joint solution.
     n_iter_, n_passes_ : int
         Iterations of the solver; how often all of X was read.
     n_constant_, n_duplicate_ : int
@@ -234,6 +247,8 @@ class MMFS(Selector):
             reducing.fit(self, X, y)
         else:
             self._solve(*self._pose(X, y, leave_out_empty=True))
+        if noise := noise_of(self):
+            warn_caller(noise, ChanceWarning)
 
     def _solve(self, posed: Posed, rng: np.random.Generator) -> tuple[Solution, Array]:
         """Solve the problem, rank the columns, remember what is to be known."""
@@ -241,16 +256,21 @@ class MMFS(Selector):
         options = self._solver_options(rng)
         aim = posed.unit_sum() if self._constrained() else posed.aim(self.gamma, k, self.rank)
         solution = solve(posed.problem, aim, solver=self.solver, **options)
-        order = None
+        order, self.ranked_by_ = None, "alpha"
         if self.rank == "path":
+            self.ranked_by_ = "path"
             order, _ = order_of_entry(solve_path(posed.problem, solution, **options))
         elif not self._constrained() and posed.eliminates(self.rank, self.gamma, k):
             assert solution.gamma is not None
+            self.ranked_by_ = "elimination"
             order = order_of_elimination(
                 posed.problem, solution.taken, solution.alpha, solution.gamma, rng
             )
         selected = solution.ranked(k, posed.repeated, order)
+        if len(selected) == 0:  # at least one is promised
+            selected = solution.ranked(1, posed.repeated)
         self.indices_ = posed.original(selected)
+        self.weights_, self._b = weights_among(posed.problem, solution, selected, rng)
         self._keep(solution, posed, selected)
         own = solution.n_iter if self.solver == "dcd" else 0
         self.n_passes_ = own + posed.n_passes
@@ -261,7 +281,6 @@ class MMFS(Selector):
     ) -> tuple[Posed, np.random.Generator]:
         """The problem, and the random numbers to solve it by."""
         check_parameters(self)
-        self._check_combinations()
         rng = check_random_state(self.random_state)
         posed = pose(self, X, y, rng, leave_out_empty)
         return posed, np.random.default_rng(rng.randint(2**31))
@@ -270,37 +289,16 @@ class MMFS(Selector):
         report = self._report if self.verbose else None
         return {"tol": self.tol, "max_iter": self.max_iter, "rng": rng, "report": report}
 
-    def _check_combinations(self) -> None:
-        if self._constrained() and self.rank in ("path", "elimination"):
-            raise ValueError(
-                f"rank={self.rank!r} needs gamma, which formulation='constrained' does not have; "
-                "take rank='alpha'."
-            )
-        if self._constrained() and not is_name(self.gamma, "auto"):
-            raise ValueError(
-                f"gamma={self.gamma!r} has no meaning with formulation='constrained', where theta "
-                "plays its part; leave gamma='auto'."
-            )
-        if as_hsic(self.kernel) and not self.center:
-            raise ValueError(
-                "center=False has no meaning with kernel='hsic', which only looks at differences "
-                "between rows; leave center=True."
-            )
-        if self._precomputed() and isinstance(self.relevance, str | hsic):
-            raise ValueError(
-                "kernel='precomputed' needs the relevance of each feature as an array, since X "
-                f"holds similarities instead of data; got relevance={self.relevance!r}."
-            )
-
     def _keep(self, solution: Solution, posed: Posed, selected: Array) -> None:
         """What a fitted selector remembers: little, unless asked for more."""
         verdict, r = solution.verdict, posed.relevance
-        self._weights = (posed.original(solution.J), solution.alpha)
-        self._support_marks = posed.marks[solution.J]
+        self._joint = (posed.original(solution.J), solution.alpha)
+        self._marks = posed.marks[selected]
         dropped = posed.usable.copy()
         dropped[selected] = False
         runners_up = in_order(np.where(dropped, -r, np.inf), REMEMBERED)
         self._runners_up = posed.original(runners_up)
+        self.chance_, self._largest = posed.likely, float(r.max())
         self._y, self._n_rows, self._tau = copy(posed.y), posed.n_rows, posed.tau
         self._parameters = self.get_params(deep=False)
         self._scores = None
@@ -328,7 +326,7 @@ class MMFS(Selector):
         Parameters
         ----------
         X : array, DataFrame or sparse matrix
-            The data of the fit. Only the columns asked for and the support features are read.
+            The data of the fit. Only the columns asked for and the selected ones are read.
         features : name, column number, several of them, or a mask, default=None
             Numbers count columns from 0, also where names are numbers. None stands for the
             selected features and the most relevant dropped ones.
@@ -341,10 +339,11 @@ class MMFS(Selector):
         Returns
         -------
         pandas.DataFrame
-            A row per feature with `selected`, `rank`, `alpha`, `relevance`, `redundancy` (what the
-            other support features tell of it), `margin` (zero for features with a weight,
-            positive where it is not needed), `causes` (by how much each other support feature
-            makes it redundant, the largest first) and `why` in words.
+            A row per feature with `selected`, `rank`, `weight`, `relevance`, `redundancy` (what
+            the other selected features tell of it), `margin` (zero for selected features with a
+            weight, positive where it is not needed, negative where it would add to those
+            selected), `causes` (by how much each other selected feature makes it redundant, the
+            largest first) and `why` in words.
         """
         return explain(self, X, features, n_dropped, names)
 
@@ -352,7 +351,7 @@ class MMFS(Selector):
     def alpha_(self) -> Array:
         check_is_fitted(self)
         alpha = np.zeros(self.n_features_in_)
-        alpha[self._weights[0]] = self._weights[1]
+        alpha[self._joint[0]] = self._joint[1]
         return alpha
 
     @property
@@ -384,11 +383,8 @@ class MMFS(Selector):
     def _constrained(self) -> bool:
         return self.formulation == "constrained"
 
-    def _precomputed(self) -> bool:
-        return is_name(self.kernel, "precomputed")
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.target_tags.required = not self._precomputed()
+        tags.target_tags.required = not is_name(self.kernel, "precomputed")
         tags.target_tags.multi_output = True
         return tags

@@ -16,7 +16,7 @@ from mmfs.posing import Posed
 from mmfs.selector import MMFS
 from mmfs.target import Target
 from mmfs.validation import Rule, TooFewColumns, check_parameters, is_name
-from mmfs.warn import warn_caller
+from mmfs.warn import ChanceWarning, warn_caller
 
 Array = np.ndarray
 
@@ -82,7 +82,9 @@ def with_warnings(function: Any, task: tuple) -> tuple[Any, list[tuple[type[Warn
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         result = function(*task)
-    return result, [(warning.category, str(warning.message)) for warning in caught]
+    # That parts of the rows may look like noise is no news to someone who judges by all parts.
+    told = [w for w in caught if not issubclass(w.category, ChanceWarning)]
+    return result, [(warning.category, str(warning.message)) for warning in told]
 
 
 def select_from_part(selector: Any, X: Any, y: Array) -> Array:

@@ -6,6 +6,7 @@ less than its knockoff as more; so the knockoffs that win tell how many false fe
 (Candes, Fan, Janson and Lv 2018: second-order Gaussian knockoffs, equi-correlated.)
 """
 
+import warnings
 from typing import Any, ClassVar
 
 import numpy as np
@@ -26,7 +27,7 @@ from mmfs.validation import (
     refuse_constant,
     refuse_elsewhere,
 )
-from mmfs.warn import warn_caller
+from mmfs.warn import ChanceWarning, warn_caller
 
 Array = np.ndarray
 
@@ -152,7 +153,9 @@ class KnockoffSelector(Selector):
         if is_name(selector.gamma, "auto"):
             selector.set_params(n_features_to_select=max(1, min(Z.shape) // 3))
         alpha = np.empty(both.shape[1])
-        alpha[order] = selector.fit(both[:, order], data.y).alpha_
+        with warnings.catch_warnings():  # half of them are noise
+            warnings.simplefilter("ignore", ChanceWarning)
+            alpha[order] = selector.fit(both[:, order], data.y).alpha_
         W = alpha[: len(J)] - alpha[len(J) :]
         self.statistics_ = np.zeros(data.X.shape[1])
         self.statistics_[J] = W

@@ -42,10 +42,10 @@ def demo(
     selector = demo.selector
     say(f"\n{n_rows} instances, {n_columns} features, target: case or control.\n")
     kept = [
-        (str(row.rank), row.Index, f"{row.alpha:.3f}", f"{row.relevance:.3f}")
+        (str(row.rank), row.Index, f"{row.weight:.3f}", f"{row.relevance:.3f}")
         for row in demo.selected.itertuples()
     ]
-    out.print(table_of(("rank", "feature", "alpha", "relevance"), kept, "Selected"))
+    out.print(table_of(("rank", "feature", "weight", "relevance"), kept, "Selected"))
     say(
         f"{demo.found} of {demo.planted} signals found. Of identical columns the first stands "
         "for all, and a mirror image tells as much as what it mirrors.\n"

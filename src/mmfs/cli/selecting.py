@@ -2,6 +2,7 @@
 
 import csv
 import time
+import warnings
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Annotated, Any
@@ -41,6 +42,7 @@ from mmfs.report import (
     selection_page,
     selection_record,
 )
+from mmfs.warn import ChanceWarning
 
 # Dropped features that are explained, the most relevant ones; selected ones shown in the terminal.
 EXPLAINED, SHOWN = 200, 50
@@ -140,6 +142,7 @@ def _fitted(
     progress: Reporter,
 ) -> tuple[MMFS, ScoresDisplay | None]:
     """The selector and, if cross-validation was asked for, scores against numbers of features."""
+    warnings.simplefilter("ignore", ChanceWarning)  # what it says is part of the result
     selector = how.selector(n_features, progress)
     if not auto:
         selector.fit(X, data.y)
@@ -191,11 +194,13 @@ def write_ranking(rows: list[dict[str, Any]], path: Path) -> None:
 
 def _show(record: dict[str, Any], auto: bool, seconds: float) -> None:
     kept, data, result = record["selected"], record["data"], record["result"]
+    if result["noise"] is not None:
+        say(f"This may be noise: {result['noise']}")
     rows = [
         (
             str(row["rank"]),
             row["feature"],
-            f"{row['alpha']:.4f}",
+            f"{row['weight']:.4f}",
             f"{row['relevance']:.3f}",
             f"{row['redundancy']:.3f}",
             row["direction"].removeprefix(HIGHER),
@@ -204,7 +209,7 @@ def _show(record: dict[str, Any], auto: bool, seconds: float) -> None:
         for row in kept[:SHOWN]
     ]
     direction = "higher in" if kept[0]["direction"].startswith(HIGHER) else "direction"
-    headings = ("rank", "feature", "alpha", "relevance", "redundancy", direction)
+    headings = ("rank", "feature", "weight", "relevance", "redundancy", direction)
     out.print(table_of((*headings, "makes redundant"), rows))
     if len(kept) > SHOWN:
         say(f"... and {len(kept) - SHOWN:,} more; --ranking, --json and --report have them all.")
@@ -213,14 +218,15 @@ def _show(record: dict[str, Any], auto: bool, seconds: float) -> None:
         f"instances in {seconds:.1f} s and {result['passes']} passes over the data."
     )
     say(f"Target {data['target'] or ''}: {data['target_holds']}.".replace(" :", ":"))
-    without = sum(row["alpha"] == 0 for row in kept)
+    without = sum(row["weight"] == 0 for row in kept)
     if without:
         say(f"{without} of them have no weight: they are next in line, to make up the number.")
     if record["scores"] is not None:
         _show_scores(record["scores"], auto)
+    say(f"Rank: {result['ranked_by']}.")
     say(
-        f"Certificate: relative duality gap {result['relative_gap']:.1e}, so no other weights "
-        "could be better at the objective by more than this fraction."
+        f"Certificate: relative duality gap {result['relative_gap']:.1e} over all features; no "
+        "other joint solution to choose from could be better by more than this fraction."
     )
 
 
@@ -279,7 +285,7 @@ def explain(
         rank = f"rank {row.rank} of {len(selector.indices_):,}" if row.selected else "dropped"
         say(f"{row.Index} ({rank}): {row.why}")
         say(
-            f"  alpha {row.alpha:.4f}, relevance {row.relevance:.3f}, redundancy "
+            f"  weight {row.weight:.4f}, relevance {row.relevance:.3f}, redundancy "
             f"{row.redundancy:.3f}, margin {row.margin + 0.0:.3f}"
         )
         causes = list(row.causes.items())[:10]

@@ -8,6 +8,7 @@ import numpy as np
 from markupsafe import Markup
 
 from mmfs.comparing import Comparison
+from mmfs.explain import PRECISION
 from mmfs.needed import needed
 from mmfs.plots import (
     PathDisplay,
@@ -88,31 +89,48 @@ def relevance_figure(display: SelectionDisplay) -> Figure:
     x, y = plot_axes([*frame["relevance"], *(end[0] for end in ends)], frame["redundancy"])
     plot = Plot(x, y, "relevance", "redundancy", "Relevance against redundancy")
     plot.line([end[0] for end in ends], [end[1] for end in ends], "margin", "the margin")
-    largest = max(float(frame["alpha"].max()), 1e-300)
+    largest = max(float(frame["weight"].max()), 1e-300)
     kept = frame[frame["selected"]].sort_values("rank")
     for row in frame[~frame["selected"]].itertuples():
         plot.point(row.relevance, row.redundancy, 3, "dropped", shown(f"{row.Index}: {row.why}"))
     for row in kept.itertuples():
-        size = 4 + 5 * np.sqrt(row.alpha / largest)
+        size = 4 + 5 * np.sqrt(row.weight / largest)
         plot.point(row.relevance, row.redundancy, size, "kept", shown(f"{row.Index}: {row.why}"))
     places = np.column_stack([x(kept["relevance"]), y(kept["redundancy"])])
     for i in readable(places, LABELLED):
         row = kept.iloc[i]
         plot.note(row["relevance"], row["redundancy"], _shortened(str(row.name)))
-    words = (
+    return "Relevance against redundancy", relevance_caption(display), plot.svg()
+
+
+def relevance_caption(display: SelectionDisplay) -> str:
+    """What is true of every point of the figure."""
+    frame = display.frame
+    below = frame["margin"] < -PRECISION * display.tau  # dropped ones have no weight of their own
+    ahead = int((below & ~frame["selected"]).sum())
+    extra = int((frame["selected"] & (frame["weight"] == 0)).sum())
+    words = [
         "Each point is a feature: what it tells of the target, and how much of that the other "
-        "features with a weight tell already. Selected ones (size: weight) are below the margin, "
-        "dropped ones above it: too redundant for their relevance."
-    )
-    return "Relevance against redundancy", words, plot.svg()
+        "selected features tell already. Below the dashed line, the margin, a feature adds to "
+        "them; above it, or on it, it does not.",
+        "Selected features with a weight (size) are below it.",
+    ]
+    if extra:
+        words.append(f"{extra} selected without a weight, to make up the number, are not.")
+    if ahead:
+        words.append(f"{ahead} dropped ones are below it too: next in line, had more been asked.")
+    if ahead < int((~frame["selected"]).sum()):
+        others = "The other dropped ones" if ahead else "Dropped ones"
+        words.append(f"{others} are above it or on it: not relevant enough, or redundant.")
+    return " ".join(words)
 
 
 def similarity_figure(display: SimilarityDisplay) -> Figure:
     names = [shown(name) for name in display.names]
     drawing = heat_map(names, display.similarities, display.n_selected, "Similarity of features")
     words = (
-        f"Selected: {display.n_selected}; those after the gap were dropped and are most like one "
-        "of them. Red: alike, blue: opposed, pale: unrelated."
+        f"Selected: {display.n_selected}; those after the gap are, of the most relevant dropped "
+        "ones, the most like one of them. Red: alike, blue: opposed, pale: unrelated."
     )
     return "Similarity", words, drawing
 
@@ -125,7 +143,10 @@ def path_figure(display: PathDisplay) -> Figure:
     plot = Plot(x, y, "gamma", "alpha", "Weights along the path")
     for i, (name, alpha) in enumerate(curves):
         plot.line(gammas, alpha, f"series s{i % 12}", name)
-    words = "Weights of features as the pressure towards few of them falls, from left to right."
+    words = (
+        "Weights of features in the joint solution over all features, as the pressure towards few "
+        "of them falls, from left to right."
+    )
     return "Path", words, plot.svg() + _legend([name for name, _ in curves])
 
 

@@ -11,13 +11,21 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from mmfs.explain import main_causes
+from mmfs.explain import main_causes, noise_of
 from mmfs.io import Table
 from mmfs.plots import ScoresDisplay
 from mmfs.target import encode_target
 
 HIGHER = "higher in "
 MOST_CLASSES = 8  # that are named
+
+# What ranks say.
+RANKED_BY = {
+    "elimination": "the features would be given up in this order, the last first, each time the "
+    "lightest, with the others weighed again",
+    "alpha": "by weight in the joint solution over all features, then by what is missing to get in",
+    "path": "as the features enter the joint solution when gamma falls",
+}
 
 LIBRARIES = ("mmfs", "numpy", "scipy", "scikit-learn", "numba")
 
@@ -109,6 +117,9 @@ def selection_record(
             "gamma": selector.gamma_,
             "objective": selector.objective_,
             "relative_gap": selector.gap_,
+            "chance": selector.chance_,
+            "noise": noise_of(selector),
+            "ranked_by": RANKED_BY[selector.ranked_by_],
             "passes": selector.n_passes_,
             "constant_columns": selector.n_constant_,
             "duplicate_columns": selector.n_duplicate_,
@@ -119,7 +130,7 @@ def selection_record(
                 "rank": int(row.rank),
                 "feature": str(row.Index),
                 "column": int(column),
-                "alpha": row.alpha,
+                "weight": row.weight,
                 "relevance": row.relevance,
                 "redundancy": row.redundancy,
                 "direction": direction,

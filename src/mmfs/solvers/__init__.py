@@ -9,7 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 from mmfs.problem import Problem
 from mmfs.solvers.aims import Aim, AtGamma, UnitSum, below_level, enough_support
 from mmfs.solvers.dcd import plain_dcd
-from mmfs.solvers.elimination import order_of_elimination
+from mmfs.solvers.elimination import order_of_elimination, weights_among
 from mmfs.solvers.path import (
     POINTS,
     Point,
@@ -41,6 +41,7 @@ __all__ = [
     "solve",
     "solve_path",
     "stops_at",
+    "weights_among",
 ]
 
 SOLVERS: dict[str, Callable[..., Solution]] = {

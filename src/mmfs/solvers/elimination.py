@@ -1,17 +1,20 @@
-"""Which of the support features to keep: give up the lightest, weigh the others again, and so on.
+"""Which of the support features to keep, and what they weigh among themselves.
 
 A weight is that of a feature among all the others. Of two that share what they tell, both may be
-light; once one is given up, the other takes its part. So weights that are found again after every
-few features given up tell better what to keep than those of the first solution alone.
+light; once one is given up, the other takes its part. So the lightest are given up, the others
+weighed again, and so on: that tells better what to keep than the weights of the first solution. And
+what is shown of a selection are the weights found among the selected features alone.
 """
 
 import numpy as np
 
 from mmfs.kernels import Taken
-from mmfs.problem import Problem
+from mmfs.problem import Problem, judge
+from mmfs.solvers.aims import UnitSum
 from mmfs.solvers.dcd import GRAM_LIMIT
-from mmfs.solvers.exact import ExactDescent, OfGram
-from mmfs.solvers.solution import by_weight
+from mmfs.solvers.exact import ExactDescent, OfGram, in_columns
+from mmfs.solvers.solution import Solution, by_weight
+from mmfs.solvers.working_set import NARROW
 
 Array = np.ndarray
 
@@ -42,3 +45,36 @@ def order_of_elimination(
         weights[ordered[-n:]] = 0.0
         left = np.sort(ordered[:-n])
     return J[np.concatenate([left, *given_up[::-1]])]
+
+
+def weights_among(
+    problem: Problem, solution: Solution, selected: Array, rng: np.random.Generator
+) -> tuple[Array, float]:
+    """Weights of the selected columns among themselves, and the bias b that goes with them.
+
+    Where all of the support is selected, these are those of the solution. Where it is not, they
+    are found again under the same gamma; in the constrained form under sum(alpha) = 1, and a C
+    that lets so few reach it.
+    """
+    chosen = np.isin(solution.J, selected)
+    taken, alpha, b = solution.taken.only(chosen), solution.alpha[chosen], solution.verdict.b
+    if not chosen.all():
+        r, C, eps = problem.r[taken.J], problem.C, 1e-3 * PRECISION * problem.r.max()
+        many = len(r) > NARROW
+        known = (in_columns(problem.Q, taken) if many else None) or OfGram(
+            problem.Q.gram(taken, taken)
+        )
+        if solution.gamma is None:
+            C = max(C, 1 / len(r))
+        descent = ExactDescent(known, r, C, eps, rng)
+        descent.alpha[:] = np.minimum(alpha, C)
+        if solution.gamma is None:
+            alpha = UnitSum(float(r.max()), C)(descent.solver).alpha
+        else:
+            alpha = descent.solve(solution.gamma, 0.0)
+        every = np.arange(len(r))
+        b = judge(every, alpha, known.product(alpha, every), r, C, solution.gamma).b
+    weights = np.zeros(len(selected))
+    place = np.argsort(selected)
+    weights[place[np.searchsorted(selected, taken.J, sorter=place)]] = alpha
+    return weights, float(b)
