@@ -11,7 +11,22 @@ import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.model_selection import GroupKFold
 
-from mmfs import MMFS, MMFSCV
+from mmfs import (
+    FCBF,
+    FGM,
+    GDM,
+    MMFS,
+    MMFSCV,
+    MMFSIC,
+    MRMR,
+    QPFS,
+    SVMRFE,
+    KnockoffSelector,
+    MaxRel,
+    StabilitySelector,
+    compare,
+    mmfs_path,
+)
 
 X = np.random.default_rng(0).standard_normal((20, 6))
 Y = np.arange(20) % 2
@@ -131,6 +146,11 @@ DATA = [
     ),
     (X, pd.DataFrame({"OS.event": Y, "OS.days": np.arange(20.0)}), r"as for censored times"),
     (X, sp.csr_array(np.eye(20, 3)), r"y is a sparse matrix, as for several labels at once"),
+    (pd.DataFrame(), [], r"X has 0 rows and 0 columns; there is nothing to select\."),
+    (pd.DataFrame(index=range(20)), Y, r"X has 20 rows and 0 columns; there is nothing to select"),
+    (pl.DataFrame(), [], r"X has 0 rows and 0 columns"),
+    (pd.DataFrame(X, columns=list("abcaef")), Y, r"X has several columns called 'a'; rename them"),
+    (pd.DataFrame(X, columns=list("abcaef")).assign(e="x"), Y, r"several columns called 'a'"),
     (
         pd.DataFrame({"day": pd.date_range("2026-01-01", periods=20)}),
         Y,
@@ -238,3 +258,42 @@ def test_two_quantities_and_many_classes_if_the_task_says_so():
     assert set(MMFS(2, task="regression").fit(X, frame).indices_) == {0, 1}
     labels = np.array([f"p{i % 9}" for i in range(20)])
     assert len(MMFS(2, task="classification").fit(X, labels).indices_) == 2
+
+
+ALL = [
+    FCBF(), FGM(), GDM(), KnockoffSelector(), MaxRel(), MMFS(), MMFSCV(), MMFSIC(), MRMR(), QPFS(),
+    StabilitySelector(), SVMRFE(),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("selector", ALL, ids=lambda selector: type(selector).__name__)
+def test_every_selector_refuses_what_none_can_take(selector):
+    with pytest.raises(ValueError, match=r"all 3 columns of X are constant; nothing can be sel"):
+        selector.fit(np.ones((20, 3)), Y)
+    with pytest.raises(ValueError, match=r"X has several columns called 'a'; rename them\."):
+        selector.fit(pd.DataFrame(X[:, :2], columns=["a", "a"]), Y)
+    with pytest.raises(ValueError, match=r"y holds dates"):
+        selector.fit(X, Y.astype("M8[D]"))
+
+
+def test_functions_refuse_constant_columns():
+    with pytest.raises(ValueError, match=r"all 3 columns of X are constant"):
+        compare(np.ones((20, 3)), Y)
+    with pytest.raises(ValueError, match=r"all 3 columns of X are constant"):
+        mmfs_path(np.ones((20, 3)), Y)
+
+
+def test_a_number_in_the_place_of_the_estimator():
+    with pytest.raises(ValueError, match=r"such as LinearSVC\(\), got 5; .* pass n_features=5\."):
+        MMFSCV(5).fit(X, Y)
+    with pytest.raises(ValueError, match=r"such as LinearSVC\(\), got 'svc'\."):
+        MMFSCV("svc").fit(X, Y)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("gamma", [1e-308, 1e-200, 1e200, 1e300])
+@pytest.mark.parametrize("C", [1e-300, 1.0, 1e300, np.inf])
+def test_numbers_at_the_edge_of_double_precision(gamma, C):
+    """Warnings of NumPy, such as of an overflow, are errors here."""
+    selector = MMFS(3, gamma=gamma, C=C, max_iter=20).fit(X, X[:, 0] - X[:, 1])
+    assert len(selector.indices_) == 3 and not np.isnan(selector.gap_)

@@ -226,7 +226,7 @@ def test_info(folder):
     for words in ("400", "case: 2", "dense, float64", "copy of"):
         assert words in output
     output = done("info", "planted.csv").output
-    assert "other columns" in output and "group" in output and "name one with --target" in output
+    assert "columns left out: group" in output and "name one with --target" in output
 
 
 NOTHING_LEFT = [
@@ -414,3 +414,50 @@ def test_missing_extra_is_one_sentence(monkeypatch):
     monkeypatch.setattr(builtins, "__import__", without_typer)
     with pytest.raises(SystemExit, match=r"needs typer and rich: pip install 'mmfs\[cli\]'"):
         main()
+
+
+def test_what_was_assumed_is_said_everywhere(folder):
+    rows = [line.split(",") for line in (folder / "planted.csv").read_text().splitlines()]
+    ids = ["id", *(f"p{i}" for i in range(400))]
+    data = [",".join([name, *row[:-1]]) for name, row in zip(ids, rows, strict=True)]
+    labels = [f"{name},{row[-1]}" for name, row in zip(ids, rows, strict=True)]
+    (folder / "data.csv").write_text("\n".join(data))
+    (folder / "clinic.csv").write_text("\n".join([labels[0], *reversed(labels[1:])]))
+    words = ["-t", "clinic.csv:group", "-k", "6", "--report", "page.html", "-o", "small.csv"]
+    output = done("select", "data.csv", *words).output
+    assumed = "column 'id' names the rows; rows are matched by column 'id' of clinic.csv"
+    assert f"Assumed: {assumed}." in output
+    record = json.loads((folder / "small.csv.json").read_text())
+    assert "; ".join(record["data"]["assumed"]) == assumed
+    assert "rows are matched by column" in (folder / "page.html").read_text()
+    assert "matched by column" in done("convert", "data.csv", "s", "-t", "clinic.csv:group").stderr
+    text = (folder / "clinic.csv").read_text().replace("\np", "\nq")
+    (folder / "clinic.csv").write_text(text)
+    result = run("select", "data.csv", "-t", "clinic.csv:group", "-k", "6")
+    assert result.exit_code == 1 and "400 of 400 rows are not in column 'id'" in result.stderr
+    output = done("select", "data.csv", "-t", "clinic.csv:group", "-k", "6", "--by-order").output
+    assert (
+        "Assumed: column 'id' names the rows; rows of clinic.csv are taken in the order" in output
+    )
+    assert output.startswith(
+        "This may be noise: nothing here is more relevant than chance explains"
+    )
+
+
+def test_noise_is_called_noise_at_the_top(folder):
+    rng = np.random.default_rng(0)
+    lines = (folder / "planted.csv").read_text().splitlines()
+    labels = rng.permutation([line.rsplit(",", 1)[1] for line in lines[1:]])
+    pairs = zip(lines[1:], labels, strict=True)
+    mixed = [f"{line.rsplit(',', 1)[0]},{label}" for line, label in pairs]
+    (folder / "noise.csv").write_text("\n".join([lines[0], *mixed]))
+    result = done("select", "noise.csv", "-t", "group", "-k", "5", "--report", "page.html")
+    assert result.output.startswith("This may be noise: nothing here is more relevant than chance")
+    assert "relevant than chance" not in result.stderr  # once is enough
+    page = (folder / "page.html").read_text()
+    header = page[: page.index("</header>")]
+    assert 'class="warning"' in header and "This may be noise" in header
+    record = json.loads(done("select", "noise.csv", "-t", "group", "-k", "5", "--json").stdout)
+    assert record["result"]["chance"] > 0.05 and record["result"]["noise"] is not None
+    done("select", "planted.csv", "-t", "group", "-k", "5", "--report", "fine.html")
+    assert "This may be noise" not in (folder / "fine.html").read_text()

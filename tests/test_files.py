@@ -125,12 +125,15 @@ def test_genes_as_rows(tmp_path):
         "g1\t7\t8\t9",
     ]
     path.write_bytes(gzip.compress("\n".join(lines).encode()))
-    table = read_table(path, target="class", transpose=True)
+    with pytest.raises(FileProblem, match=r"has several columns called 'g1'; rename them, or have"):
+        read_table(path, target="class", transpose=True)
+    asked = {"target": "class", "transpose": True, "number_duplicates": True}
+    table = read_table(path, **asked)
     np.testing.assert_array_equal(table.X, [[1, 0.5, 7], [2, np.nan, 8], [3, -1, 9]])
     assert table.y.tolist() == ["ALL", "AML", "ALL"]
     assert table.feature_names.tolist() == ["g1", "g2", "g1.1"]
     assert table.row_names.tolist() == ["s1", "s2", "s3"]
-    only = read_table(path, target="class", transpose=True, include=["g1"])
+    only = read_table(path, **asked, include=["g1"])
     assert only.X.shape == (3, 2)
     lines[2] = "g1\t1\ttwo\t3"
     path.write_bytes(gzip.compress("\n".join(lines).encode()))
@@ -172,11 +175,14 @@ def test_target_in_another_file_is_matched_by_name(tmp_path):
     table = read_table(data, target=f"{clinic}:diagnosis")
     assert table.y.tolist() == ["ALL", "CML", "AML"] and table.target_name == "diagnosis"
     clinic.write_text("id,sex,diagnosis\nz,f,AML\nx,m,ALL\nw,f,CML\n")
-    with pytest.raises(FileProblem, match=r"1 of 3 rows, such as 'y', are not in column 'id' of"):
+    refused = r"1 of 3 rows are not in column 'id' of .*: the data have y, that column has z, x, w;"
+    with pytest.raises(FileProblem, match=refused + " name the column .*--by.*--by-order"):
         read_table(data, target=f"{clinic}:diagnosis")
     clinic.write_text("sex,diagnosis\nf,AML\nm,ALL\nf,CML\n")  # no names: in the same order
-    with pytest.warns(UserWarning, match="no column of .* names the rows"):
-        assert read_table(data, target=f"{clinic}:diagnosis").y.tolist() == ["AML", "ALL", "CML"]
+    table = read_table(data, target=f"{clinic}:diagnosis")
+    assert table.y.tolist() == ["AML", "ALL", "CML"]
+    assert table.assumed[-1].endswith("does not name its rows: they are taken in the order they are"
+                                      " in")  # fmt: skip
     clinic.write_text("site,diagnosis,sample\nA,AML,z\nA,ALL,x\nA,CML,y\nA,AML,w\n")  # anywhere
     assert read_table(data, target=f"{clinic}:diagnosis").y.tolist() == ["ALL", "CML", "AML"]
     clinic.write_text("site,diagnosis,sample\nA,AML,z\nA,ALL,x\nA,CML,y\nA,AML,y\n")
@@ -226,7 +232,7 @@ def test_data_are_parsed_once_also_with_the_target_in_another_file(tmp_path, mon
 def test_of_a_wide_table_only_some_columns_are_read_for_the_target(two, ending):
     wide, names = two.with_name(f"wide.{ending}"), np.array([f"g{j}" for j in range(400)])
     write_table(Table(np.zeros((3, 400)), np.array(["p", "q", "p"]), names, target_name="y"), wide)
-    found = FORMATS[ending].columns(wide, "y")
+    found = FORMATS[ending].columns(wide, "y", None)
     assert list(found) == [*(f"g{j}" for j in range(100)), "y"]
     assert read_table(two, target=f"{wide}:y").y.tolist() == ["p", "q", "p"]
 
@@ -296,8 +302,11 @@ def test_csv_that_is_refused(tmp_path, text, sentence):
 def test_csv_as_people_make_it(tmp_path):
     path = tmp_path / "a.csv"
     path.write_bytes("\ufeffname;a;a;b c\r\nx;1;NA;true\r\ny;2;4.5;false\r\n".encode())
-    table = read_table(path, target="b c")
+    with pytest.raises(FileProblem, match=r"a\.csv has several columns called 'a'; rename them"):
+        read_table(path, target="b c")
+    table = read_table(path, target="b c", number_duplicates=True)
     assert table.feature_names.tolist() == ["a", "a.1"]
+    assert table.assumed == ("column 'name' names the rows",)
     assert table.y.tolist() == [True, False]
     np.testing.assert_array_equal(table.X, [[1, np.nan], [2, 4.5]])
     path.write_bytes("größe,y\n1,2\n".encode("latin-1"))
@@ -602,3 +611,70 @@ def test_a_quote_that_is_never_closed_does_not_hang(tmp_path, monkeypatch):
     with pytest.raises(FileProblem):
         read_table(tmp_path / "a.csv")
     assert time.monotonic() - start < 20
+
+
+@pytest.fixture
+def clinic(tmp_path):
+    """Data with named rows, and a table with other names for them, in another order."""
+    lines = ["id,a,b", *(f"patient {i},{i},{i * i}" for i in range(6))]
+    (tmp_path / "data.csv").write_text("\n".join(lines))
+    order = [3, 1, 5, 0, 2, 4]
+    rows = ["sample,subject,age,kind"]
+    rows += [f"S{i},patient {i},{40 + i},{'sick' if i % 2 else 'well'}" for i in order]
+    (tmp_path / "clinic.csv").write_text("\n".join(rows))
+    return tmp_path
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet", "arrow", "npz", "h5ad"])
+def test_rows_are_matched_by_the_names_of_both_sides(clinic, ending):
+    path = clinic / f"data.{ending}"
+    if ending != "csv":
+        write_table(read_table(clinic / "data.csv"), path)
+    table = read_table(path, target=f"{clinic}/clinic.csv:kind")
+    assert table.y.tolist() == ["well", "sick"] * 3
+    assert any("matched by column 'subject' of" in text for text in table.assumed)
+
+
+def test_rows_that_do_not_match_are_refused(clinic):
+    """Nothing, or only some, of the names: three of each side are shown, with what settles it."""
+    data, target = clinic / "data.csv", f"{clinic}/clinic.csv:kind"
+    text = (clinic / "clinic.csv").read_text()
+    (clinic / "clinic.csv").write_text(text.replace("patient ", "P-"))
+    refused = (
+        r"6 of 6 rows are not in column 'sample' of .*clinic\.csv: the data have patient 0, "
+        r"patient 1, patient 2, that column has S3, S1, S5; .* \(--by\).* \(--by-order\)"
+    )
+    with pytest.raises(FileProblem, match=refused):
+        read_table(data, target=target)
+    table = read_table(data, target=target, by_order=True)
+    assert table.y.tolist() == ["sick", "sick", "sick", "well", "well", "well"]
+    assert table.assumed[-1].endswith("are taken in the order they are in")
+    with pytest.raises(FileProblem, match=r"rows are not in column 'age' of"):
+        read_table(data, target=target, by="age")
+    with pytest.raises(FileProblem, match=r"there is no column in .* called 'Sample'"):
+        read_table(data, target=target, by="Sample")
+    with pytest.raises(FileProblem, match=r"by a column \(--by\) or by order \(--by-order\)"):
+        read_table(data, target=target, by="age", by_order=True)
+    (clinic / "clinic.csv").write_text(text.replace("patient 4", "patient 9"))
+    with pytest.raises(FileProblem, match=r"1 of 6 rows are not in column 'subject'"):
+        read_table(data, target=target)
+    (clinic / "clinic.csv").write_text(text.replace("S", "patient "))  # in two columns, differently
+    assert read_table(data, target=target, by="sample").y.tolist() == ["well", "sick"] * 3
+    with pytest.raises(FileProblem, match=r"has no column 'id' to name its rows"):
+        (clinic / "kinds.txt").write_text("a\nb\n" * 3)
+        read_table(data, target=f"{clinic}/kinds.txt", by="id")
+    np.savez(
+        clinic / "kinds.npz", y=[1, 0] * 3, row_names=[f"patient {i}" for i in range(5, -1, -1)]
+    )
+    assert read_table(data, target=f"{clinic}/kinds.npz").y.tolist() == [0, 1] * 3
+
+
+def test_names_that_occur_twice_are_refused_wherever_they_are(tmp_path):
+    (tmp_path / "words.txt").write_text("the\nof\nthe\n")
+    np.save(tmp_path / "X.npy", np.eye(3))
+    with pytest.raises(FileProblem, match=r"words\.txt has several columns called 'the'; rename"):
+        read_table(tmp_path / "X.npy", names=str(tmp_path / "words.txt"))
+    table = read_table(
+        tmp_path / "X.npy", names=str(tmp_path / "words.txt"), number_duplicates=True
+    )
+    assert table.feature_names.tolist() == ["the", "of", "the.1"]

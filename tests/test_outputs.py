@@ -5,11 +5,14 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
-from mmfs.io import FileProblem, Outputs, Table, write_table
+from mmfs.cli import app
+from mmfs.io import FileProblem, Outputs, Table, read_table, write_table
 
 TABLE = Table(np.eye(3), np.array([0, 1, 0]), np.array(["a", "b", "c"]), target_name="y")
 
@@ -138,3 +141,34 @@ def test_terminated_in_the_depths_of_a_library():
         assert process.stdout.readline().strip() == "ready"
         process.send_signal(signal.SIGTERM)
         assert process.wait(timeout=10) == -signal.SIGTERM
+
+
+def test_formulas_in_texts_are_escaped_if_asked(tmp_path):
+    names = ["=1+1", "+a", "-b", "@c", "plain"]
+    rows = np.array(["=cmd|' /C calc'!A0", "ok"], dtype=object)
+    X = np.array([[-1.5, 2, 3, 4, 5], [1, 2, 3, 4, 5]])
+    table = Table(X, np.array(["=x", "y"]), np.array(names), rows, "-target")
+    for ending in ("csv", "tsv.gz", "parquet"):
+        path = tmp_path / f"a.{ending}"
+        write_table(table, path, escape_formulas=True)
+        mark = "" if ending == "parquet" else "'"  # which no spreadsheet opens
+        back = read_table(path, target=f"{mark}-target")
+        assert back.feature_names.tolist() == [*(f"{mark}{name}" for name in names[:4]), "plain"]
+        assert back.row_names.tolist() == [f"{mark}{rows[0]}", "ok"]
+        assert back.y.tolist() == [f"{mark}=x", "y"]
+        np.testing.assert_array_equal(back.X, X)  # numbers are numbers
+    write_table(table, tmp_path / "b.csv")
+    assert read_table(tmp_path / "b.csv", target="-target").feature_names.tolist() == names
+
+
+def test_formulas_on_the_command_line(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    X = np.random.default_rng(0).standard_normal((30, 3))
+    table = Table(X, np.where(X[:, 0] > 0, "a", "b"), np.array(["=1+1", "u", "v"]), None, "t")
+    write_table(table, "data.csv")
+    words = ["select", "data.csv", "-t", "t", "-k", "2", "-o", "small.csv", "--ranking", "rank.csv"]
+    result = CliRunner().invoke(app, [*words, "--escape-formulas"])
+    assert result.exit_code == 0, result.stderr
+    assert "'=1+1" in Path("small.csv").read_text() and ",'=1+1," in Path("rank.csv").read_text()
+    assert CliRunner().invoke(app, ["convert", "data.csv", "c.csv", "-t", "t"]).exit_code == 0
+    assert "'=1+1" not in Path("c.csv").read_text()

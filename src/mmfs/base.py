@@ -15,7 +15,7 @@ from mmfs.columns.distinct import fingerprint_vectors, repeats
 from mmfs.columns.empty import without_empty
 from mmfs.relevance import relevance_of
 from mmfs.target import Target, encode_target
-from mmfs.validation import Rule, check_columns, check_finite, read_input
+from mmfs.validation import Rule, check_columns, check_finite, read_input, refuse_constant
 
 Array = np.ndarray
 
@@ -118,6 +118,7 @@ class Selector(SelectorMixin, BaseEstimator):
         X, y = read_input(self, X, y, needs_y=True)
         data = first_pass(X, y, task, center, self.n_jobs, leave_out_empty)
         check_finite(data.columns, getattr(self, "feature_names_in_", None), data.left)
+        refuse_constant(self.n_features_in_, int(data.usable.sum()))
         return data
 
     def _say(self, text: str, done: float | None = None, total: float | None = None) -> None:

@@ -172,6 +172,7 @@ def _multiplier(slope: Array, C: float, free: Array) -> float:
     return -float(np.partition(slope, last)[last])
 
 
+@np.errstate(over="ignore")  # a gamma or C at the edge of double precision bounds nothing
 def squared_bias_gap(
     s: float, slope: float, G: Array, r_max: float, C: float, gamma: float
 ) -> float:

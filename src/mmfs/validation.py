@@ -1,5 +1,6 @@
 """The border: everything a user can get wrong, each with one sentence that says what to do."""
 
+from collections import Counter
 from collections.abc import Callable
 from numbers import Integral, Real
 from pathlib import Path
@@ -107,6 +108,8 @@ def read_input(selector: Any, X: Any, y: Any, needs_y: bool) -> tuple[Any, Any]:
         return X, _read_elsewhere(selector, X, y, needs_y)
     if hasattr(X, "collect") and not hasattr(X, "shape"):
         raise ValueError(f"X is a {type(X).__name__}, not data; pass X.collect().")
+    if hasattr(X, "columns") and hasattr(X, "shape"):
+        _check_frame(X)
     options = {"accept_sparse": ("csc", "csr"), "dtype": "numeric", "ensure_all_finite": False}
     try:
         if not needs_y:
@@ -121,6 +124,18 @@ def read_input(selector: Any, X: Any, y: Any, needs_y: bool) -> tuple[Any, Any]:
         if column is None:
             raise
     raise ValueError(f"X has {column}; encode it as numbers, or leave it out.")
+
+
+def _check_frame(X: Any) -> None:
+    """A DataFrame must have rows, columns, and names for them that tell them apart."""
+    if 0 in X.shape:
+        raise ValueError(
+            f"X has {X.shape[0]:,} rows and {X.shape[1]:,} columns; there is nothing to select."
+        )
+    names = list(X.columns)
+    if len(set(names)) < len(names):
+        twice = next(name for name, n in Counter(names).items() if n > 1)
+        raise ValueError(f"X has several columns called {twice!r}; rename them.")
 
 
 def aligned(X: Any, y: Any, name: str = "y") -> Any:

@@ -34,7 +34,7 @@ from mmfs.posing import Posed
 from mmfs.selector import MMFS
 from mmfs.solvers import Point, Solution, Stop, order_of_elimination, solve_path
 from mmfs.target import Target
-from mmfs.validation import Rule, aligned, is_int, is_name, one_of, refuse_constant
+from mmfs.validation import Rule, aligned, is_int, is_name, one_of
 from mmfs.warn import warn_caller
 
 Array = np.ndarray
@@ -167,6 +167,12 @@ class MMFSCV(Chooser):
             )
 
     def _choose(self, X: Any, y: Any, groups: Any = None) -> MMFS:
+        if self.estimator is not None and not hasattr(self.estimator, "fit"):
+            hint = f"; for up to {self.estimator} features pass n_features={self.estimator}"
+            raise ValueError(
+                f"estimator is what features are judged by, such as LinearSVC(), got "
+                f"{self.estimator!r}{hint if is_int(self.estimator) else ''}."
+            )
         if isinstance(self.estimator, Selector):
             raise ValueError(
                 f"estimator is what features are judged by; pass {self.estimator!r} as selector=."
@@ -202,7 +208,6 @@ class MMFSCV(Chooser):
 
     def _candidates(self, data: Data) -> list[Candidate]:
         n_usable = int(data.usable.sum())
-        refuse_constant(len(data.usable), n_usable)
         numbers = self.n_features
         if numbers is None or is_int(numbers):
             most = min(MOST, n_usable) if numbers is None else numbers
@@ -328,7 +333,6 @@ def _selections(selector: MMFS, candidates: list[Candidate], X: Any, y: Array) -
     posed, rng = clone(selector)._pose(X, y)
     problem, options = posed.problem, selector._solver_options(rng)
     n_usable = int(posed.usable.sum())
-    refuse_constant(len(posed.usable), n_usable)
     # Numbers that share a gamma share a point of the path, and its ranking.
     most: dict[Any, Candidate] = {}
     for candidate in candidates:

@@ -24,7 +24,6 @@ from mmfs.validation import (
     is_int,
     is_name,
     is_real,
-    refuse_constant,
     refuse_elsewhere,
 )
 from mmfs.warn import ChanceWarning, warn_caller
@@ -134,7 +133,6 @@ class KnockoffSelector(Selector):
                 "Sparse data have no Gaussian knockoffs; pass X.toarray() if X is small and close "
                 "to normal, or use StabilitySelector."
             )
-        refuse_constant(len(data.usable), int(data.usable.sum()))
         r = data.relevance("correlation", None)
         J = np.flatnonzero(data.usable & ~data.repeated(r, mirrors=True))
         if len(J) > LIMIT:

@@ -28,7 +28,6 @@ from mmfs.validation import (
     is_int,
     is_real,
     one_of,
-    refuse_constant,
 )
 from mmfs.warn import warn_caller
 
@@ -167,7 +166,6 @@ class StabilitySelector(Selector):
         selector = clone(selector)
         data = self._read(X, y, getattr(selector, "task", "auto"))
         n_columns = int(data.usable.sum())
-        refuse_constant(len(data.usable), n_columns)
         if len(data.y) < 4:
             raise ValueError(f"X has {len(data.y)} rows; halves of them need at least 4.")
         q = self._per_half(selector.n_features_to_select, n_columns)

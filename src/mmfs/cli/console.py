@@ -83,6 +83,12 @@ def wrote(*paths: Any) -> None:
             note(f"wrote {path}")
 
 
+def note_assumed(assumed: Sequence[str]) -> None:
+    """Say what was taken for granted in reading."""
+    if assumed:
+        note(f"note: {'; '.join(assumed)}.")
+
+
 def note_lost(path: Any, lost: list[str]) -> None:
     """Say what a format could not hold."""
     if lost:

@@ -9,8 +9,8 @@ import scipy.sparse as sp
 import typer
 
 from mmfs import Store
-from mmfs.cli.console import Reporter, note, note_lost, out, table_of
-from mmfs.cli.options import OUTPUT, Force, Source, option
+from mmfs.cli.console import Reporter, note, note_assumed, note_lost, out, table_of
+from mmfs.cli.options import OUTPUT, Escape, Force, Source, option
 from mmfs.io import STORE, Outputs, Table, convert_to_store, format_of, stage_table
 
 To = Annotated[
@@ -32,6 +32,7 @@ def convert(
     output: Annotated[Path, typer.Argument(help="File or folder to write.", show_default=False)],
     to: To = None,
     memory: Memory = 512,
+    escape: Escape = False,
     force: Force = False,
 ) -> None:
     """Write data in another format, or as a column store.
@@ -48,16 +49,19 @@ def convert(
       mmfs convert huge.svm.gz huge --memory 2000
     """
     if to == "store" or (to is None and output.suffix in STORE.extensions):
-        store = convert_to_store(source.asked(progress), output, force=force, memory=memory << 20)
+        asked = source.asked(progress)
+        store = convert_to_store(asked, output, force=force, memory=memory << 20)
         progress.close()
+        note_assumed(asked.assumed)
         _wrote(output, store.shape)
         return
     with Outputs(force) as outputs:
         format_of(output, to)
         outputs.check(output)
         data = source.read(progress)
-        lost = stage_table(data, output, outputs, to)
+        lost = stage_table(data, output, outputs, to, escape)
     progress.close()
+    note_assumed(data.assumed)
     note_lost(output, lost)
     _wrote(output, data.X.shape)
 
@@ -103,8 +107,8 @@ def _facts(path: Path, data: Table) -> list[tuple[str, str]]:
     if data.row_names is not None:
         rows = ", ".join(map(str, data.row_names[:3]))
         facts.append(("names of rows", rows + (", ..." if n_rows > 3 else "")))
-    if data.left_out:
-        facts.append(("other columns", ", ".join(data.left_out[:20])))
+    if data.assumed:
+        facts.append(("assumed", "; ".join(data.assumed)))
     if data.y is None:
         facts.append(("target", "none; name one with --target"))
     else:

@@ -73,6 +73,20 @@ class Source:
     transpose: Annotated[
         bool, option("--transpose", help="Rows are features, columns instances.", panel=DATA)
     ] = False
+    by: Annotated[
+        str | None,
+        option("--by", help="Column of the file with the target that names its rows, if it is not "
+               "found.", panel=DATA),
+    ] = None  # fmt: skip
+    by_order: Annotated[
+        bool,
+        option("--by-order", help="Take the rows of that file in the order they are in.",
+               panel=DATA),
+    ] = False  # fmt: skip
+    number_duplicates: Annotated[
+        bool,
+        option("--number-duplicates", help="Call columns of one name a, a.1, a.2.", panel=DATA),
+    ] = False
     format: Annotated[
         str | None,
         option("--format", help="csv, tsv, parquet, arrow, svmlight, npy, npz, mtx, hdf5 or h5ad, "
@@ -111,6 +125,9 @@ class Source:
             "exclude": self.exclude or (),
             "numbers_only": self.numbers_only,
             "transpose": self.transpose,
+            "by": self.by,
+            "by_order": self.by_order,
+            "number_duplicates": self.number_duplicates,
             "format": self.format,
             "progress": report,
         }
@@ -251,6 +268,11 @@ Picture = Annotated[
     Path | None,
     option("--plot", help="Write a plot (.svg, .png, .pdf).", panel=OUTPUT),
 ]
+Escape = Annotated[
+    bool,
+    option("--escape-formulas", help="Write ' before texts in CSV files that start with = + - or @,"
+           " so that spreadsheets do not run them.", panel=OUTPUT),
+]  # fmt: skip
 Force = Annotated[bool, option("--force", help="Replace files that exist.", panel=OUTPUT)]
 
 

@@ -22,6 +22,7 @@ from mmfs.cli.console import Reporter, note_lost, out, say, table_of, wrote
 from mmfs.cli.options import (
     OUTPUT,
     Count,
+    Escape,
     Force,
     How,
     Json,
@@ -35,7 +36,7 @@ from mmfs.cli.options import (
     run_record,
     save_page,
 )
-from mmfs.io import Outputs, Table, stage_table
+from mmfs.io import Outputs, Table, stage_table, without_formula
 from mmfs.report import (
     HIGHER,
     as_json,
@@ -82,6 +83,7 @@ def select(
     ranking: Ranking = None,
     report: Page = None,
     as_record: Json = False,
+    escape: Escape = False,
     force: Force = False,
 ) -> None:
     """Select features, and say why.
@@ -116,11 +118,12 @@ def select(
             path = None if report is None else _path(selector, data, X)
         record |= selection_record(selector, selection.frame, data, scores)
         if output is not None and beside is not None:
-            lost = stage_table(data.take(np.sort(selector.indices_)), output, outputs)
+            small = data.take(np.sort(selector.indices_))
+            lost = stage_table(small, output, outputs, escape_formulas=escape)
             outputs.stage(beside).write_text(as_json(record) + "\n", encoding="utf-8")
             note_lost(output, lost)
         if ranking is not None:
-            write_ranking(record["selected"], outputs.stage(ranking))
+            write_ranking(record["selected"], outputs.stage(ranking), escape)
         if report is not None:
             save_page(_page(record, selection, selector, data, path, scores), report, outputs)
     progress.close()
@@ -184,12 +187,14 @@ def _path(selector: MMFS, data: Table, X: Any) -> PathDisplay | None:
     return PathDisplay.from_data(X, data.y, names=data.name, plot=False, **options)
 
 
-def write_ranking(rows: list[dict[str, Any]], path: Path) -> None:
+def write_ranking(rows: list[dict[str, Any]], path: Path, escape: bool) -> None:
     with path.open("w", newline="", encoding="utf-8", errors="backslashreplace") as file:
         writer = csv.DictWriter(file, fieldnames=list(rows[0]))
         writer.writeheader()
         for row in rows:
-            writer.writerow(row | {"makes_redundant": "; ".join(row["makes_redundant"])})
+            row = row | {"makes_redundant": "; ".join(row["makes_redundant"])}
+            plain = {key: without_formula(cell) for key, cell in row.items()}
+            writer.writerow(plain if escape else row)
 
 
 def _show(record: dict[str, Any], auto: bool, seconds: float) -> None:
@@ -218,6 +223,8 @@ def _show(record: dict[str, Any], auto: bool, seconds: float) -> None:
         f"instances in {seconds:.1f} s and {result['passes']} passes over the data."
     )
     say(f"Target {data['target'] or ''}: {data['target_holds']}.".replace(" :", ":"))
+    if data["assumed"]:
+        say(f"Assumed: {'; '.join(data['assumed'])}.")
     without = sum(row["weight"] == 0 for row in kept)
     if without:
         say(f"{without} of them have no weight: they are next in line, to make up the number.")

@@ -1,12 +1,13 @@
 """Files: reading them into tables, and writing tables to them."""
 
 from mmfs.io.formats import FORMATS, STORE, format_of, stage_table, write_table
+from mmfs.io.labels import file_and_part
 from mmfs.io.outputs import Outputs
-from mmfs.io.reading import Asked, file_and_part, read_table
+from mmfs.io.reading import Asked, read_table
 from mmfs.io.store import convert_to_store, write_store
 from mmfs.io.streams import FileProblem, Progress, checksum
 from mmfs.io.svmlight import read_svmlight
-from mmfs.io.table import Table
+from mmfs.io.table import Table, without_formula
 
 __all__ = [
     "FORMATS",
@@ -23,6 +24,7 @@ __all__ = [
     "read_svmlight",
     "read_table",
     "stage_table",
+    "without_formula",
     "write_store",
     "write_table",
 ]

@@ -50,18 +50,18 @@ def read_arrow(path: Path, wanted: Wanted, progress: Progress | None) -> Table:
         return _read(path, table.schema, table.num_rows, select, wanted, progress)
 
 
-def parquet_columns(path: Path, name: str) -> dict[str, list]:
+def parquet_columns(path: Path, name: str, by: str | None) -> dict[str, list]:
     """A column of a Parquet file, and those that may name its rows."""
     with arrow_problems(path, "Parquet"):
         file = needed("pyarrow.parquet", "data").ParquetFile(path, pre_buffer=False)
-        return file.read(columns=with_some(file.schema_arrow.names, name, path)).to_pydict()
+        return file.read(columns=with_some(file.schema_arrow.names, path, name, by)).to_pydict()
 
 
-def arrow_columns(path: Path, name: str) -> dict[str, list]:
+def arrow_columns(path: Path, name: str, by: str | None) -> dict[str, list]:
     """A column of an Arrow file, and those that may name its rows."""
     with arrow_problems(path, "Arrow"):
         table, select = _opened(path)
-        return select(with_some(table.column_names, name, path)).to_pydict()
+        return select(with_some(table.column_names, path, name, by)).to_pydict()
 
 
 def _opened(path: Path) -> tuple[Any, Callable[[list[str]], Any]]:
@@ -77,10 +77,12 @@ def _opened(path: Path) -> tuple[Any, Callable[[list[str]], Any]]:
     return table, select
 
 
-def with_some(names: list[str], name: str, path: Path) -> list[str]:
-    """One of the names, and the first few others."""
-    position(name, names, f"column in {path} called")
-    return list(dict.fromkeys([*names[:LOOKED_AT], name]))
+def with_some(names: list[str], path: Path, *asked: str | None) -> list[str]:
+    """Those of the names that are asked for, and the first few others."""
+    wanted = [name for name in asked if name is not None]
+    for name in wanted:
+        position(name, names, f"column in {path} called")
+    return list(dict.fromkeys([*names[:LOOKED_AT], *wanted]))
 
 
 def _read(
@@ -169,8 +171,15 @@ def from_columns(
     row_names = None if rows is None else names_of_rows(one(rows), rows, path)
     return Table(
         X, y, np.array(features, dtype=object), row_names, wanted.target, groups,
-        left_out=tuple(left_out),
+        left_out=tuple(left_out), assumed=named_by(rows),
     )  # fmt: skip
+
+
+def named_by(rows: str | None) -> tuple[str, ...]:
+    """That rows have the names in a column."""
+    if rows is None:
+        return ()
+    return (f"column {rows!r} names the rows" if rows else "the first column names the rows",)
 
 
 NUMERIC = ("int", "uint", "float", "double", "half", "null", "bool", "decimal")

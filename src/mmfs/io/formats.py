@@ -20,7 +20,7 @@ from mmfs.io.parts import (
 )
 from mmfs.io.streams import FileProblem, Progress, split_compression
 from mmfs.io.svmlight import read_svmlight, write_svmlight
-from mmfs.io.table import Table, Wanted
+from mmfs.io.table import Table, Wanted, without_formulas
 
 Array = np.ndarray
 Reader = Callable[[Path, Wanted, Progress | None], Table]
@@ -34,8 +34,8 @@ class Format(NamedTuple):
     compressed: bool = False  # may be
     labelled: bool = True  # holds the target
     named: bool = True  # features, rows and target have names in it
-    # Reads single columns: the one called so, and some that may name the rows.
-    columns: Callable[[Path, str], dict[str, list]] | None = None
+    # Reads single columns: one or two that are called so, and some that may name the rows.
+    columns: Callable[[Path, str, str | None], dict[str, list]] | None = None
     # Reads some rows at a time; None, or an answer of None: the whole file at once.
     parts: Callable[[Path, Wanted, Progress | None], Parts | None] | None = None
 
@@ -121,18 +121,33 @@ def format_of(path: Path, name: str | None = None) -> Format:
 
 
 def write_table(
-    table: Table, path: Any, *, format: str | None = None, force: bool = False
+    table: Table,
+    path: Any,
+    *,
+    format: str | None = None,
+    force: bool = False,
+    escape_formulas: bool = False,
 ) -> list[str]:
     """Write a table; returns what of it the format could not hold, in words.
 
-    The file appears whole or not at all, and replaces another only if `force` is true.
+    The file appears whole or not at all, and replaces another only if `force` is true. With
+    `escape_formulas`, texts in CSV and TSV files that a spreadsheet would run, since they start
+    with = + - or @, are written with ' before them.
     """
     with Outputs(force) as outputs:
-        return stage_table(table, Path(path), outputs, format)
+        return stage_table(table, Path(path), outputs, format, escape_formulas)
 
 
-def stage_table(table: Table, path: Path, outputs: Outputs, format: str | None = None) -> list[str]:
+def stage_table(
+    table: Table,
+    path: Path,
+    outputs: Outputs,
+    format: str | None = None,
+    escape_formulas: bool = False,
+) -> list[str]:
     kind = format_of(path, format)
+    if escape_formulas and kind in (FORMATS["csv"], FORMATS["tsv"]):
+        table = without_formulas(table)
     if isinstance(table.X, Elsewhere):
         table = replace(table, X=table.X[:, :])
     kind.write(table, outputs.stage(path), split_compression(path)[1])

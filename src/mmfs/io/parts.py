@@ -103,7 +103,8 @@ def _arrow_parts(
                     yield _part(batch, roles, wanted, path)._replace(share=share)
 
     names = np.array(roles.features, dtype=object)
-    return Parts(read, Table(None, feature_names=names, target_name=wanted.target))
+    assumed = arrow.named_by(roles.rows)
+    return Parts(read, Table(None, feature_names=names, target_name=wanted.target, assumed=assumed))
 
 
 def _part(batch: Any, roles: arrow.Roles, wanted: Wanted, path: Path) -> Part:

@@ -1,6 +1,5 @@
 """One door to files of every kind: `read_table`."""
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -10,14 +9,17 @@ from typing import Any
 
 import numpy as np
 
-from mmfs.io import arrays, text
-from mmfs.io.formats import FORMATS, STORE, Format, Reader, format_of
+from mmfs.io import text
+from mmfs.io.formats import STORE, Format, Reader, format_of
+from mmfs.io.labels import Matching, file_and_part, is_file, labels_of_rows, names_of_columns
 from mmfs.io.parts import Parts, as_rows
-from mmfs.io.streams import FileProblem, Progress, open_stream, split_compression
-from mmfs.io.table import NoSuchName, Table, Wanted, distinct
-from mmfs.warn import warn_caller
+from mmfs.io.streams import FileProblem, Progress
+from mmfs.io.table import NoSuchName, Table, Wanted, unique_names
 
 Array = np.ndarray
+
+# Columns that were left out, of which so many are named.
+MENTIONED = 10
 
 
 def read_table(
@@ -29,7 +31,10 @@ def read_table(
     include: Sequence[str] = (),
     exclude: Sequence[str] = (),
     numbers_only: bool = False,
+    number_duplicates: bool = False,
     transpose: bool = False,
+    by: str | None = None,
+    by_order: bool = False,
     format: str | None = None,
     stream: bool = False,
     progress: Progress | None = None,
@@ -46,7 +51,7 @@ def read_table(
         A column of the file (of obs in .h5ad; a line with `transpose`; a part of .npz and .h5,
         where "y" is taken by itself), or another file: a line per instance, .npy, or any table
         with the column after a colon, as in "clinic.csv:diagnosis". If both files name their
-        rows, these are matched. svmlight files have their own.
+        rows, these are matched, and refused if they do not. svmlight files have their own.
     groups : str or None, default=None
         Groups of rows for cross-validation, given as `target` is.
     names : str, Path or None, default=None
@@ -56,8 +61,15 @@ def read_table(
         where the format allows.
     numbers_only : bool, default=False
         Whether to leave out columns of a table that do not hold numbers, instead of refusing it.
+    number_duplicates : bool, default=False
+        Whether to call columns of one name a, a.1, a.2, instead of refusing them.
     transpose : bool, default=False
         Whether rows are features and columns instances.
+    by : str or None, default=None
+        The column of the other file with `target` or `groups` that names its rows; None: the one
+        that has the names of the rows of the data.
+    by_order : bool, default=False
+        Whether to take rows of the other file in the order they are in, whatever they are called.
     format : str or None, default=None
         "csv", "tsv", "parquet", "arrow", "svmlight", "npy", "npz", "mtx", "hdf5" or "h5ad", if the
         name of the file does not tell.
@@ -71,10 +83,10 @@ def read_table(
     Returns
     -------
     Table
-        With X, y, feature_names, row_names.
+        With X, y, feature_names, row_names; `assumed` says what was taken for granted.
     """
-    asked = Asked(Path(path), target, groups, names, include, exclude, numbers_only, transpose,
-                  format, progress)  # fmt: skip
+    asked = Asked(Path(path), target, groups, names, include, exclude, numbers_only,
+                  number_duplicates, transpose, by, by_order, format, progress)  # fmt: skip
     if not stream or asked.kind is STORE:
         return asked.read()
     parts = asked.parts()
@@ -104,7 +116,10 @@ class Asked:
         include: Sequence[str] = (),
         exclude: Sequence[str] = (),
         numbers_only: bool = False,
+        number_duplicates: bool = False,
         transpose: bool = False,
+        by: str | None = None,
+        by_order: bool = False,
         format: str | None = None,
         progress: Progress | None = None,
     ) -> None:
@@ -112,6 +127,12 @@ class Asked:
             raise FileProblem(f"there is no file or folder {path}.")
         self.path, self.target, self.groups, self.names = path, target, groups, names
         self.progress, self.kind = progress, format_of(path, format)
+        if by is not None and by_order:
+            raise FileProblem(
+                "rows are matched by a column (--by) or by order (--by-order), not both."
+            )
+        self.matching = Matching(by, by_order)
+        self.assumed: tuple[str, ...] = ()  # known when it has been read
         by_lines = transpose and self.kind.read is text.read_text
         self._read = text.read_transposed if by_lines else self.kind.read
         self._turn = transpose and not by_lines
@@ -122,6 +143,7 @@ class Asked:
             include=tuple(include),
             exclude=tuple(exclude),
             numbers_only=numbers_only,
+            number_duplicates=number_duplicates,
         )
         self._filtered = self.kind.columns is not None and names is None and not self._turn
         self._by_rows = self._filtered or not (include or exclude)
@@ -147,20 +169,30 @@ class Asked:
     def completed(self, table: Table) -> Table:
         """With what is in other files, unless it is there already."""
         if self.names is not None:
-            given = _vector(self.names, table, "columns", default="feature_names").astype(str)
-            table = replace(table, feature_names=given)
+            table = replace(table, feature_names=names_of_columns(self.names, table))
+        assumed = [*table.assumed]
         if isinstance(table.feature_names, np.ndarray):
-            unique = np.array(distinct(table.feature_names.tolist()), dtype=object)
-            table = replace(table, feature_names=unique)
+            old = table.feature_names.tolist()
+            where = self.path if self.names is None else self.names
+            new = np.array(unique_names(old, where, self.wanted.number_duplicates), dtype=object)
+            table = replace(table, feature_names=new)
         if not self._filtered and (self.wanted.include or self.wanted.exclude):
             keep = self.wanted.mask([table.name(j) for j in range(table.X.shape[1])])
             table = table.take(np.flatnonzero(keep))
         if self.target is not None and self.wanted.target is None:
-            y = text.as_numbers(_vector(self.target, table, "rows"))
-            table = replace(table, y=y, target_name=_name_of(self.target))
+            y, how = labels_of_rows(self.target, table, self.matching)
+            table = replace(table, y=text.as_numbers(y), target_name=_name_of(self.target))
+            assumed.append(how)
         if self.groups is not None and self.wanted.groups is None:
-            table = replace(table, groups=_vector(self.groups, table, "rows"))
-        return table
+            groups, how = labels_of_rows(self.groups, table, self.matching)
+            table = replace(table, groups=groups)
+            assumed.append(how)
+        if table.left_out:
+            named, others = table.left_out[:MENTIONED], len(table.left_out) - MENTIONED
+            more = f" and {others:,} more" if others > 0 else ""
+            assumed.append(f"columns left out: {', '.join(named)}{more}")
+        self.assumed = tuple(dict.fromkeys(assumed))
+        return replace(table, assumed=self.assumed)
 
     def identity(self) -> dict[str, Any]:
         """What tells this from other files, and from other wishes for the same file."""
@@ -170,7 +202,9 @@ class Asked:
             "bytes": found.st_size,
             "modified": found.st_mtime_ns,
             "format": self.kind.extensions,
-            "wanted": repr((self.wanted, self.target, self.groups, self.names, self._turn)),
+            "wanted": repr(
+                (self.wanted, self.target, self.groups, self.names, self._turn, self.matching)
+            ),
         }
 
     @contextmanager
@@ -180,7 +214,7 @@ class Asked:
             yield
         except NoSuchName as problem:
             files = [file_and_part(name)[0] for name in self.wanted.labels]
-            missing = [file for file in files if file.suffix[1:].isalpha() and not _is_file(file)]
+            missing = [file for file in files if file.suffix[1:].isalpha() and not is_file(file)]
             if not missing:
                 raise
             raise FileProblem(f"there is no file {missing[0]}, and {problem}") from None
@@ -200,7 +234,7 @@ def _is_inside(labels: str | None, path: Path, kind: Format, read: Reader) -> bo
     if labels is None or not kind.named or kind is STORE:
         return False
     file, part = file_and_part(labels)
-    if not _is_file(file):
+    if not is_file(file):
         return True
     if part is not None or file.suffix or len(file.parts) > 1:
         return False
@@ -211,96 +245,6 @@ def _is_inside(labels: str | None, path: Path, kind: Format, read: Reader) -> bo
     return True
 
 
-def _is_file(path: Path) -> bool:
-    try:
-        return path.is_file()
-    except OSError:  # a name too long for a file
-        return False
-
-
-def file_and_part(where: Any) -> tuple[Path, str | None]:
-    """A file, and what of it is meant, if that is said after a colon."""
-    path = Path(where)
-    if _is_file(path) or ":" not in str(where):
-        return path, None
-    file, _, part = str(where).rpartition(":")
-    return Path(file), part
-
-
 def _name_of(target: str) -> str:
     path, part = file_and_part(target)
     return part or path.name.split(".")[0]
-
-
-def _vector(where: Any, table: Table, what: str, default: str = "y") -> Array:
-    """Values for the rows or columns of a table from another file; plain text stays text."""
-    path, part = file_and_part(where)
-    n = table.X.shape[0 if what == "rows" else 1]
-    extension, _ = split_compression(path)
-    lines = (*FORMATS["csv"].extensions, *FORMATS["tsv"].extensions, "")
-    if extension == ".npy":
-        values = arrays.read_array(path)
-    elif part is None and extension in lines:
-        values = _lines(path, n)
-    elif (columns := format_of(path).columns) is not None:
-        if part is None:
-            raise FileProblem(f"{path} has several columns; say which, as in {path}:NAME.")
-        values = _column(columns(path, part), part, table if what == "rows" else None, path)
-    else:
-        found = format_of(path).read(path, Wanted(target=part or default, features=False), None)
-        assert found.y is not None
-        values = found.y
-    if len(values) != n:
-        raise FileProblem(f"{path} has {len(values):,} values for {n:,} {what}.")
-    return values
-
-
-def _column(columns: dict[str, list], part: str, table: Table | None, path: Path) -> Array:
-    """One of the columns, in the order of the rows of a table, if another names these."""
-    values = columns.pop(part)
-    if table is not None and table.row_names is not None:
-        order = _order(columns, table.row_names.tolist(), table.feature_names, path)
-        values = values if order is None else [values[i] for i in order]
-    return np.array(values, dtype=object if None in values else None)
-
-
-def _order(
-    columns: dict[str, list], ids: list[str], across: Array | None, path: Path
-) -> list[int] | None:
-    """Where the rows called so are in a file, by the column that has most of these names."""
-    if not columns:
-        return None
-    texts = {name: [str(value) for value in values] for name, values in columns.items()}
-    best = max(texts, key=lambda name: len(set(ids) & set(texts[name])))
-    where = {text: i for i, text in enumerate(texts[best])}
-    missing = [name for name in ids if name not in where]
-    if 2 * len(missing) > len(ids):
-        if across is not None and any(len(set(across) & set(some)) > 1 for some in texts.values()):
-            raise FileProblem(
-                f"{path} names the columns of the data, not the rows; transpose the data "
-                "(--transpose)."
-            )
-        warn_caller(f"no column of {path} names the rows; they are taken in the order they are in.")
-        return None
-    if missing:
-        raise FileProblem(
-            f"{len(missing)} of {len(ids)} rows, such as {missing[0]!r}, are not in column "
-            f"{best!r} of {path}; add them there, or take them out of the data."
-        )
-    twice = [name for name, n in Counter(texts[best]).items() if n > 1 and name in set(ids)]
-    if twice:
-        raise FileProblem(f"{twice[0]!r} occurs more than once in column {best!r} of {path}.")
-    return [where[name] for name in ids]
-
-
-def _lines(path: Path, n: int) -> Array:
-    """A value per line; a line more than there should be is a heading."""
-    with open_stream(path) as stream:
-        lines = text.decoded(stream.file.read(), path).split("\n")
-    lines = [line.strip() for line in lines]
-    while lines and not lines[-1]:
-        lines.pop()
-    if any(separator in line for line in lines[:1] for separator in text.SEPARATORS):
-        raise FileProblem(f"{path} has several columns; say which, as in {path}:NAME.")
-    heading = len(lines) == n + 1 and lines[0] not in lines[1:]
-    return np.array(lines[1:] if heading else lines, dtype=object)

@@ -37,6 +37,8 @@ class Table:
     left_out : tuple of str
         Columns of the file that are neither: text where only numbers were wanted, or other
         columns of obs.
+    assumed : tuple of str
+        What was taken for granted in reading, in words.
     """
 
     X: Any
@@ -47,6 +49,7 @@ class Table:
     groups: Array | None = None
     numbered_from: int = 0
     left_out: tuple[str, ...] = ()
+    assumed: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         # As objects: an array of text is as wide as its longest name.
@@ -88,6 +91,27 @@ class Table:
         return replace(self, X=self.X[:, columns], feature_names=names)
 
 
+def without_formulas(table: Table) -> Table:
+    """A table none of whose texts a spreadsheet would run as a formula: ' comes before it."""
+
+    def plain(texts: Array | None) -> Array | None:
+        if texts is None or getattr(texts, "dtype", np.dtype(object)).kind not in "OU":
+            return texts
+        return np.array([without_formula(text) for text in texts], dtype=object)
+
+    name = table.target_name and without_formula(table.target_name)
+    names = np.array([table.name(j) for j in range(table.X.shape[1])], dtype=object)
+    return replace(
+        table, y=plain(table.y), feature_names=plain(names), row_names=plain(table.row_names),
+        target_name=name,
+    )  # fmt: skip
+
+
+def without_formula(text: Any) -> Any:
+    starts = isinstance(text, str) and text.startswith(("=", "+", "-", "@", "\t", "\r"))
+    return f"'{text}" if starts else text
+
+
 class NoSuchName(FileProblem):
     """Something is not in a file."""
 
@@ -101,6 +125,7 @@ class Wanted(NamedTuple):
     exclude: Sequence[str] = ()
     features: bool = True  # or only target and groups
     numbers_only: bool = False  # leave out what does not hold numbers
+    number_duplicates: bool = False  # call columns of one name a, a.1, a.2
 
     def unfiltered(self) -> "Wanted":
         return self._replace(include=(), exclude=())
@@ -142,10 +167,16 @@ def position(name: str, names: Sequence[str] | Array, what: str) -> int:
     return int(where[0])
 
 
-def distinct(names: Any) -> list[str]:
-    """Names that repeat get a number: a, a.1, a.2."""
+def unique_names(names: Any, path: Any, numbered: bool) -> list[str]:
+    """Names, of which none may occur twice; unless they are to be numbered: a, a.1, a.2."""
     if len(set(names)) == len(names):
         return list(names)
+    if not numbered:
+        twice = next(name for name, n in Counter(names).items() if n > 1)
+        raise FileProblem(
+            f"{path} has several columns called {twice!r}; rename them, or have them numbered "
+            "(--number-duplicates)."
+        )
     taken, counts, result = set(names), Counter[str](), []
     for name in names:
         new = name

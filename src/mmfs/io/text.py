@@ -24,7 +24,7 @@ from mmfs.io.arrow import (
 )
 from mmfs.io.outputs import open_output
 from mmfs.io.streams import FileProblem, Progress, file_problems, open_stream
-from mmfs.io.table import Table, Wanted, distinct, position
+from mmfs.io.table import Table, Wanted, position, unique_names
 from mmfs.needed import needed
 
 Array = np.ndarray
@@ -36,7 +36,7 @@ SEPARATORS = ",;\t"
 
 def read_text(path: Path, wanted: Wanted, progress: Progress | None) -> Table:
     """Instances as lines, under a line of names."""
-    header = _header(path)
+    header = _header(path, wanted.number_duplicates)
     names = header.names
     either = [roles_of(path, names, wanted, kind) for kind in ("", "string")]  # not known yet
     read = {*wanted.labels, *either[0].features, *either[1].features, either[1].rows}
@@ -49,7 +49,7 @@ def read_text(path: Path, wanted: Wanted, progress: Progress | None) -> Table:
 def read_transposed(path: Path, wanted: Wanted, progress: Progress | None) -> Table:
     """Features as lines that start with their names; the target may be one of these lines."""
     pyarrow = needed("pyarrow", "data")
-    header = _header(path)
+    header = _header(path, wanted.number_duplicates)
     names = header.names
     table = _parsed(path, header, names, progress, as_text=True)
     features = np.array([str(name) for name in table.column(0).to_pylist()])
@@ -87,10 +87,10 @@ class NotNumbers(FileProblem):
     """A column that describes rows rather than an instance."""
 
 
-def text_columns(path: Path, name: str) -> dict[str, list]:
+def text_columns(path: Path, name: str, by: str | None) -> dict[str, list]:
     """A column of a CSV file, and those that may name its rows, as text."""
-    header = _header(path)
-    read = with_some(header.names, name, path)
+    header = _header(path, False)
+    read = with_some(header.names, path, name, by)
     return _parsed(path, header, read, None, as_text=True).to_pydict()
 
 
@@ -119,7 +119,7 @@ class Header(NamedTuple):
     n_lines: int  # names may have newlines in them
 
 
-def _header(path: Path) -> Header:
+def _header(path: Path, number_duplicates: bool) -> Header:
     """The names in the first line, and what separates them."""
     with file_problems(path, "CSV", (csv.Error,)), open_stream(path) as stream:
         lines = (decoded(line, path) for line in stream.file)
@@ -135,7 +135,7 @@ def _header(path: Path) -> Header:
         raise FileProblem(
             f"{path} starts with numbers; add a first line with the names of the columns."
         )
-    return Header(distinct(names), separator, reader.line_num)
+    return Header(unique_names(names, path, number_duplicates), separator, reader.line_num)
 
 
 def _parsed(
@@ -195,7 +195,7 @@ def native(text: bytes) -> Any:
 def in_batches(path: Path, wanted: Wanted) -> tuple[Roles, Callable[[Any], Iterator[Any]]]:
     """What columns are for, and a function that reads the file, some lines at a time."""
     string, double = needed("pyarrow", "data").string(), needed("pyarrow", "data").float64()
-    header = _header(path)
+    header = _header(path, wanted.number_duplicates)
     first = next(_tables(path, header, header.names, {}, None), None)
     if first is None:
         raise FileProblem(f"{path} has a line of names, but no others.")

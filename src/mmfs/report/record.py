@@ -69,9 +69,16 @@ def record_of(
             "features": n_columns,
             "target": table.target_name,
             "target_holds": target_in_words(table.y, task),
+            "assumed": [*table.assumed, *numbered(table)],
         },
         "other_files": {file: sha256 for file, sha256 in inputs.items() if file != path},
     }
+
+
+def numbered(table: Table) -> list[str]:
+    """How columns without names are numbered."""
+    named = table.feature_names is not None
+    return [] if named else [f"columns have no names, and are numbered from {table.numbered_from}"]
 
 
 def target_in_words(y: Any, task: str) -> str:
