@@ -105,7 +105,7 @@ def noise_of(selector: Any) -> str | None:
     n = selector.n_features_in_ - selector.n_constant_ - selector.n_duplicate_
     return (
         f"nothing here is more relevant than chance explains: the largest relevance is "
-        f"{selector._largest:.2f}, and that of {n:,} unrelated columns is no smaller with a "
+        f"{selector._largest:.2f}, and the largest of {n:,} unrelated columns is no smaller with a "
         f"probability of {selector.chance_:.2f}."
     )
 

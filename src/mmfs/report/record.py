@@ -21,8 +21,8 @@ MOST_CLASSES = 8  # that are named
 
 # What ranks say.
 RANKED_BY = {
-    "elimination": "the features would be given up in this order, the last first, each time the "
-    "lightest, with the others weighed again",
+    "elimination": "from the last to the first, features would be given up: each time the lightest, "
+    "and the others are weighed again",
     "alpha": "by weight in the joint solution over all features, then by what is missing to get in",
     "path": "as the features enter the joint solution when gamma falls",
 }
