@@ -21,8 +21,8 @@ MOST_CLASSES = 8  # that are named
 
 # What ranks say.
 RANKED_BY = {
-    "elimination": "from the last to the first, features would be given up: each time the lightest, "
-    "and the others are weighed again",
+    "elimination": "features would be given up from the last to the first, each time the lightest, "
+    "and the others weighed again",
     "alpha": "by weight in the joint solution over all features, then by what is missing to get in",
     "path": "as the features enter the joint solution when gamma falls",
 }
