@@ -363,7 +363,7 @@ def test_plain_descent_without_compilation_is_the_same(data):
         alpha = np.zeros(n)
         shrink = np.array([n, np.inf, -np.inf, 0.0])
         seed = np.array([7], dtype=np.uint64)
-        args = (form, r, np.full(n, 1.5), np.zeros(n), 0.5, 1.0, alpha, state, sums, np.arange(n))
+        args = (form, r, np.full(n, 1.5), 0.5, 1.0, alpha, state, sums, np.arange(n))
         descent.dcd.py_func(*args, shrink, seed, 1e-8, 500)
         answers[name] = alpha
     expected = MMFS(kernel="linear", gamma=0.5, tol=1e-10).fit(X, y).alpha_

@@ -88,8 +88,9 @@ class Correlation:
     Aligned, two columns are redundant when they are correlated *and* tell the same about the
     target: their directions u are its unit correlations with the column. For one output u is a
     sign, and a column and its mirror image are as similar as a column and its copy (`mirrors`).
-    A column that tells nothing of the target points nowhere, u = 0; either sign would make the
-    problem another one for the same target with its sign changed. It is similar to itself alone.
+    A column that tells nothing of the target points nowhere, u = 0: either sign would make the
+    problem another one for the same target with its sign changed. It is similar to others of its
+    kind alone, by their correlation, as if these had an output of their own.
     """
 
     largest = 1.0
@@ -107,14 +108,10 @@ class Correlation:
         rho = a.block.gram(b.block)
         if a.U is None or b.U is None:
             return rho
-        if self.width > 1:
-            rho *= a.U @ b.U.T
-        else:
-            rho *= a.U
-            rho *= b.U.T
-        alone = nowhere(a.U)
-        if alone.any():
-            rho[alone] = a.J[alone, None] == b.J
+        if self.width > 1 or (nowhere(a.U).any() and nowhere(b.U).any()):
+            return rho * (a.U @ b.U.T + np.outer(nowhere(a.U), nowhere(b.U)))
+        rho *= a.U
+        rho *= b.U.T
         return rho
 
     def product(self, a: Taken, alphas: Array) -> Array:
@@ -130,7 +127,9 @@ class Correlation:
             projected = projected.reshape(len(projected), -1, a.U.shape[1])
             out = np.einsum("jtc,jc->tj", projected, self.U).T  # each alpha's vector in one piece
         alone = nowhere(a.U)
-        out[a.J[alone]] += alphas[alone]
+        if alone.any():
+            here = nowhere(self.U)
+            out[here] += self.columns.project(a.block.only(alone).combine(alphas[alone]))[here]
         return out
 
 
@@ -141,12 +140,10 @@ def explicit_features(Q: Similarity, taken: Taken) -> Array | None:
     outputs = 1 if taken.U is None else taken.U.shape[1]
     if Q.columns.shape[0] * outputs >= len(taken.J):
         return None
-    if taken.U is not None and nowhere(taken.U).any():
-        return None
     F = taken.block.dense()
     if taken.U is None:
         return F
-    return np.einsum("ij,jc->cij", F, taken.U).reshape(-1, F.shape[1])
+    return np.einsum("ij,jc->cij", F, with_own_output(taken.U)).reshape(-1, F.shape[1])
 
 
 def directions(products: Array) -> Array:
@@ -163,6 +160,12 @@ def directions(products: Array) -> Array:
 def nowhere(U: Array) -> Array:
     """Which columns point nowhere."""
     return np.logical_not(U.any(axis=1))
+
+
+def with_own_output(U: Array) -> Array:
+    """Directions in which columns that point nowhere, if there are any, have an output."""
+    alone = nowhere(U)
+    return np.column_stack([U, alone]) if alone.any() else U
 
 
 class OfCorrelation:

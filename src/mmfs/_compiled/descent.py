@@ -12,8 +12,7 @@ loop is written once; where (Q alpha)_j comes from depends on what X is:
     Dense    the same, with o_j = mu_j for all columns
 
 u_j (row j of U) is the direction column j points to among the q outputs of the target: +1 or -1
-when q = 1, always 1 for the linear kernel. Where it is zero, the column is similar to itself alone,
-which `own_j` adds: 1 there, else 0.
+when q = 1, always 1 for the linear kernel.
 """
 
 from typing import NamedTuple
@@ -124,7 +123,7 @@ def _shuffle(items, n, seed):
 
 
 @njit(cache=True, nogil=True)
-def dcd(X, r, diagonal, own, gamma, C, alpha, state, sums, active, shrink, seed, eps, max_passes):
+def dcd(X, r, diagonal, gamma, C, alpha, state, sums, active, shrink, seed, eps, max_passes):
     """Up to `max_passes` passes in place; returns (passes done, converged).
 
     `active` is a permutation of the columns to optimise; `shrink` = (number still active, upper,
@@ -143,7 +142,7 @@ def dcd(X, r, diagonal, own, gamma, C, alpha, state, sums, active, shrink, seed,
         while k < n_active:
             j = active[k]
             a = alpha[j]
-            G = _dot(X, j, state, sums) + own[j] * a + gamma * s - r[j]
+            G = _dot(X, j, state, sums) + gamma * s - r[j]
             if (a <= 0.0 and G > upper) or (a >= C and G < lower):
                 n_active -= 1
                 active[k], active[n_active] = active[n_active], j

@@ -156,23 +156,30 @@ class CsrColumns(SparseColumns):
 
 
 class SparseBlock:
-    """A few sparse columns with their means and scales."""
+    """A few sparse columns with their means and scales.
+
+    Columns far from zero, which have all of their entries, are held about their means: otherwise
+    products that are centred afterwards would lose their digits.
+    """
 
     def __init__(self, X: sp.csc_array, mean: Array, inverse: Array) -> None:
-        self.X = X.astype(np.float64, copy=False)
-        self.mean, self.inverse = mean, inverse
+        self.X, self.mean, self.inverse = X.astype(np.float64, copy=False), mean, inverse
+        far = is_far(mean, inverse, X.shape[0])
+        if far.any():
+            origin = np.where(far, mean, 0.0)
+            data = self.X.data - np.repeat(origin, np.diff(self.X.indptr))
+            self.X = sp.csc_array((data, self.X.indices, self.X.indptr), shape=X.shape)
+            self.mean = mean - origin
 
     @property
     def stored(self) -> int:
-        return int(np.prod(self.X.shape)) if self.offset else self.X.nnz
+        return self.X.nnz
 
     @property
     def arrays(self) -> tuple[Array, Array, Array]:
         return _arrays(self.X)
 
     def gram(self, other: Self) -> Array:
-        if self.offset or other.offset:  # the difference below would lose its digits
-            return self.dense().T @ other.dense()
         out = np.empty((other.X.shape[1], self.X.shape[1]))
         passes.sparse_gram(
             *_arrays(self.X.tocsr()), *other.arrays, (self.mean, self.inverse),
@@ -180,19 +187,12 @@ class SparseBlock:
         )  # fmt: skip
         return out.T
 
-    @property
-    def offset(self) -> bool:
-        """Whether some column varies little around a large mean; rare in sparse data."""
-        return bool(is_far(self.mean, self.inverse, self.X.shape[0]).any())
-
     def combine(self, weights: Array) -> Array:
-        if self.offset:
-            return self.dense() @ weights
         weights = weights * self.inverse[:, None]
         return self.X @ weights - self.mean @ weights
 
     def operator(self) -> Any:
-        return self.dense() if self.offset else SparseOperator(self)
+        return SparseOperator(self)
 
     def dense(self) -> Array:
         return (self.X.toarray() - self.mean) * self.inverse

@@ -8,7 +8,7 @@ import numpy as np
 from mmfs._compiled import descent as compiled
 from mmfs.columns import DenseColumns, SparseBlock
 from mmfs.columns.base import is_far
-from mmfs.kernels import Correlation, Similarity, Taken, nowhere
+from mmfs.kernels import Correlation, Similarity, Taken, with_own_output
 from mmfs.problem import Problem
 from mmfs.solvers.aims import Aim, Solver
 from mmfs.solvers.solution import Solution
@@ -27,7 +27,6 @@ class Matrix(NamedTuple):
 
     form: Any  # what the compiled loop reads: Gram, Csc or Dense
     diagonal: Array
-    own: Array  # what of the diagonal the loop does not see: 1 for columns that point nowhere
     state_of: Callable[[Array], Array]  # what the loop keeps up to date, afresh from alpha
     work: int  # multiplications in a pass
 
@@ -52,8 +51,8 @@ class Descent:
         converged = False
         while max_passes > 0 and not converged:
             passes, converged = compiled.dcd(
-                self.Q.form, r, diagonal, self.Q.own, float(gamma), float(self.C), self.alpha,
-                state, sums, self.active, shrink, self.seed, float(eps), min(at_once, max_passes),
+                self.Q.form, r, diagonal, float(gamma), float(self.C), self.alpha, state, sums,
+                self.active, shrink, self.seed, float(eps), min(at_once, max_passes),
             )  # fmt: skip
             max_passes -= passes
             self.n_passes += passes
@@ -132,7 +131,7 @@ def _over_all_columns(Q: Similarity, n: int) -> Matrix:
         J = np.flatnonzero(alpha)
         return columns.take(J).combine(alpha[J, None] * U[J])
 
-    return Matrix(form, np.ones(n), nowhere(U) * 1.0, state_of, size * U.shape[1])
+    return Matrix(form, np.ones(n), state_of, size * U.shape[1])
 
 
 def _csc(arrays: Any, mean: Array, inverse: Array, U: Array, n_rows: int) -> compiled.Csc:
@@ -146,19 +145,19 @@ def of_block(taken: Taken) -> Matrix:
     block, n = taken.block, len(taken.J)
     assert block is not None
     U = _directions(taken.U, n)
-    work, own = block.stored * U.shape[1], nowhere(U) * 1.0
-    if isinstance(block, SparseBlock) and not block.offset:
+    work = block.stored * U.shape[1]
+    if isinstance(block, SparseBlock):
         form = _csc(block.arrays, block.mean, block.inverse, U, block.X.shape[0])
-        return Matrix(form, np.ones(n), own, lambda alpha: block.combine(alpha[:, None] * U), work)
+        return Matrix(form, np.ones(n), lambda alpha: block.combine(alpha[:, None] * U), work)
     F = np.ascontiguousarray(block.dense().T)
     dense = compiled.Dense(F, np.zeros(n), np.ones(n), U)
-    return Matrix(dense, np.ones(n), own, lambda alpha: F.T @ (alpha[:, None] * U), work)
+    return Matrix(dense, np.ones(n), lambda alpha: F.T @ (alpha[:, None] * U), work)
 
 
 def _directions(U: Array | None, n: int) -> Array:
-    return np.ones((n, 1)) if U is None else np.ascontiguousarray(U)
+    return np.ones((n, 1)) if U is None else np.ascontiguousarray(with_own_output(U))
 
 
 def of_gram(Q: Array) -> Matrix:
-    form, diagonal, own = compiled.Gram(Q), np.diagonal(Q).copy(), np.zeros(len(Q))
-    return Matrix(form, diagonal, own, lambda alpha: compiled.gram_product(Q, alpha), Q.size)
+    form, diagonal = compiled.Gram(Q), np.diagonal(Q).copy()
+    return Matrix(form, diagonal, lambda alpha: compiled.gram_product(Q, alpha), Q.size)

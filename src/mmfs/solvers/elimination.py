@@ -12,9 +12,8 @@ from mmfs.kernels import Taken
 from mmfs.problem import Problem, judge
 from mmfs.solvers.aims import UnitSum
 from mmfs.solvers.dcd import GRAM_LIMIT
-from mmfs.solvers.exact import ExactDescent, OfGram, in_columns
+from mmfs.solvers.exact import ExactDescent, OfGram, known_of
 from mmfs.solvers.solution import Solution, by_weight
-from mmfs.solvers.working_set import NARROW
 
 Array = np.ndarray
 
@@ -59,21 +58,18 @@ def weights_among(
     chosen = np.isin(solution.J, selected)
     taken, alpha, b = solution.taken.only(chosen), solution.alpha[chosen], solution.verdict.b
     if not chosen.all():
-        r, C, eps = problem.r[taken.J], problem.C, 1e-3 * PRECISION * problem.r.max()
-        many = len(r) > NARROW
-        known = (in_columns(problem.Q, taken) if many else None) or OfGram(
-            problem.Q.gram(taken, taken)
-        )
-        if solution.gamma is None:
-            C = max(C, 1 / len(r))
+        r, gamma, eps = problem.r[taken.J], solution.gamma, 1e-3 * PRECISION * problem.r.max()
+        C = problem.C if gamma is not None else max(problem.C, 1 / len(r))
+        known = known_of(problem.Q, taken)
         descent = ExactDescent(known, r, C, eps, rng)
-        descent.alpha[:] = np.minimum(alpha, C)
-        if solution.gamma is None:
+        descent.alpha[:] = alpha
+        if gamma is None:
             alpha = UnitSum(float(r.max()), C)(descent.solver).alpha
         else:
-            alpha = descent.solve(solution.gamma, 0.0)
-        every = np.arange(len(r))
-        b = judge(every, alpha, known.product(alpha, every), r, C, solution.gamma).b
+            alpha = descent.solve(gamma, 0.0)
+        support = np.flatnonzero(alpha)
+        redundancy = known.product(alpha, np.arange(len(r)))
+        b = judge(support, alpha[support], redundancy, r, C, gamma).b
     weights = np.zeros(len(selected))
     place = np.argsort(selected)
     weights[place[np.searchsorted(selected, taken.J, sorter=place)]] = alpha

@@ -7,7 +7,7 @@ import numpy as np
 from mmfs._compiled import descent as compiled
 from mmfs._compiled.homotopy import Enough, let_b_fall
 from mmfs._compiled.newton import newton
-from mmfs.kernels import Correlation, Similarity, Taken
+from mmfs.kernels import Correlation, Similarity, Taken, with_own_output
 from mmfs.solvers.aims import Found, Solver
 from mmfs.solvers.dcd import GRAM_LIMIT, Descent, Matrix, clean, of_block, of_gram
 
@@ -22,6 +22,9 @@ NEWTON_LIMIT, SELDOM_LIMIT, SELDOM = 500, 3_000, 80
 
 # Free coordinates up to which it also ends a descent: equal claims then get equal weights.
 POLISH_LIMIT = 100
+
+# Columns that are many: similarities are not computed where they have far fewer entries.
+NARROW = 1_000
 
 # A step on columns reads their entries twice, here and there; one on similarities reads a row. And
 # entries, as similarities, should fit in memory.
@@ -64,6 +67,7 @@ class OfColumns:
     def __init__(self, Q: Correlation, taken: Taken) -> None:
         self.Q, self.taken = Q, taken
         self.matrix = of_block(taken)
+        self.U = None if taken.U is None else with_own_output(taken.U)
 
     def among(self, free: Array) -> Array:
         taken = self.taken.only(free)
@@ -73,9 +77,13 @@ class OfColumns:
         taken = self.taken.only(free)
         assert taken.block is not None
         w = taken.block.operator().T @ self.matrix.state_of(alpha)
-        if taken.U is None:
-            return w[:, 0]
-        return np.einsum("jc,jc->j", w, taken.U) + self.matrix.own[free] * alpha[free]
+        return w[:, 0] if self.U is None else np.einsum("jc,jc->j", w, self.U[free])
+
+
+def known_of(Q: Similarity, taken: Taken) -> Known:
+    """Of many columns their entries, if these are few; else their similarities."""
+    found = in_columns(Q, taken) if len(taken.J) > NARROW else None
+    return found or OfGram(Q.gram(taken, taken))
 
 
 def in_columns(Q: Similarity, taken: Taken) -> OfColumns | None:

@@ -12,7 +12,7 @@ import numpy as np
 from mmfs.problem import Problem
 from mmfs.solvers.aims import Aim, AtGamma
 from mmfs.solvers.dcd import GRAM_LIMIT
-from mmfs.solvers.exact import ExactDescent, OfGram, in_columns
+from mmfs.solvers.exact import NARROW, ExactDescent, OfGram, in_columns
 from mmfs.solvers.solution import Solution, in_order
 
 Array = np.ndarray
@@ -21,9 +21,8 @@ Array = np.ndarray
 # search may go below what is left outside.
 FEWEST, FIRST, DEPTH = 100, 2, 0.25
 
-# Columns that are many: similarities are not computed where they have far fewer entries, and they
-# are solved no more exactly than to a share of what margins are violated by anyway.
-NARROW, ROUGH = 1_000, 0.1
+# Many columns are solved no more exactly than to a share of what margins are violated by anyway.
+ROUGH = 0.1
 
 
 class WorkingSet:
