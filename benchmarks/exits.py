@@ -1,6 +1,6 @@
 """Does every command that did its work exit with 0? Each short one many times, several at once.
 
-    python -m benchmarks.exits [runs, default 200] [at once, default 4]
+    python -m benchmarks.exits [runs, default 200] [at once, default 4] [names of commands ...]
 
 A thread that outlives the interpreter aborts one run in ten or one in a hundred, and only where
 processes compete for the processor; so this counts.
@@ -87,11 +87,14 @@ def failures(folder: Path, words: tuple[str, ...], runs: int, at_once: int) -> l
 
 
 def main() -> None:
-    runs, at_once = (int(word) for word in (*sys.argv[1:], *("200", "4")[len(sys.argv) - 1 :]))
+    words = (*sys.argv[1:], *("200", "4")[len(sys.argv) - 1 :])
+    runs, at_once, names = int(words[0]), int(words[1]), words[2:]
     total = 0
     with tempfile.TemporaryDirectory() as name:
         prepare(Path(name))
         for command, words in commands().items():
+            if names and command not in names:
+                continue
             wrong = failures(Path(name), words, runs, at_once)
             total += len(wrong)
             print(f"{len(wrong):4d} of {runs} failed: {command} {wrong[:1] or ''}", flush=True)

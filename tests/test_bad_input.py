@@ -146,6 +146,9 @@ DATA = [
     ),
     (X, pd.DataFrame({"OS.event": Y, "OS.days": np.arange(20.0)}), r"as for censored times"),
     (X, sp.csr_array(np.eye(20, 3)), r"y is a sparse matrix, as for several labels at once"),
+    (X, [{1}] * 10 + [{2}] * 10, r"y holds labels of type set; pass text or numbers"),
+    (np.ma.masked_less(X, 0), Y, r"X or y is a masked array"),
+    (X, [10**400, 0.5] * 10, r"y holds numbers too large for double precision"),
     (pd.DataFrame(), [], r"X has 0 rows and 0 columns; there is nothing to select\."),
     (pd.DataFrame(index=range(20)), Y, r"X has 20 rows and 0 columns; there is nothing to select"),
     (pl.DataFrame(), [], r"X has 0 rows and 0 columns"),
@@ -160,13 +163,13 @@ DATA = [
     (
         pd.DataFrame(X, index=range(5, 25)),
         pd.Series(Y),
-        r"the index of y does not match that of X;"
-        r" 20 is not in y; pass y\.to_numpy\(\) if both have the same rows in the same order",
+        r"the index of y is not that of X;"
+        r" pass y\.to_numpy\(\) if both have the same rows in the same order",
     ),
     (
         pd.DataFrame(X, index=list("ab") * 10),
         pd.Series(Y, index=list("ba") * 10),
-        r"the index of y does not match that of X; pass y\.to_numpy",
+        r"the index of y is not that of X; pass y\.to_numpy",
     ),
     (X.astype(str) + "x", Y, r"could not convert string to float|numeric"),
     (X + 1j, Y, r"Complex data not supported"),
@@ -249,7 +252,7 @@ def test_rows_that_pandas_names_are_matched_by_their_names():
         np.testing.assert_array_equal(
             one.cv_results_["mean_test_score"], two.cv_results_["mean_test_score"]
         )
-    with pytest.raises(ValueError, match="the index of groups does not match that of X"):
+    with pytest.raises(ValueError, match="the index of groups is not that of X"):
         MMFSCV(cv=3).fit(frame, labels, groups=groups.reset_index(drop=True))
 
 
@@ -297,3 +300,32 @@ def test_numbers_at_the_edge_of_double_precision(gamma, C):
     """Warnings of NumPy, such as of an overflow, are errors here."""
     selector = MMFS(3, gamma=gamma, C=C, max_iter=20).fit(X, X[:, 0] - X[:, 1])
     assert len(selector.indices_) == 3 and not np.isnan(selector.gap_)
+
+
+def test_an_index_that_counts_rows_does_not_name_them():
+    """X may have lost its index on the way, and y kept the order of another one."""
+    order = np.random.default_rng(0).permutation(20)
+    target = pd.Series(X[order, 3], index=order)
+    for frame in (pd.DataFrame(X[order]), pd.DataFrame(X[order], index=pd.Index(np.arange(20)))):
+        with pytest.raises(ValueError, match=r"the index of y is not that of X; pass y\.to_numpy"):
+            MMFS(2).fit(frame, target)
+    dates = pd.date_range("2026-01-01", periods=20)
+    with pytest.raises(ValueError, match=r"the index of y is not that of X"):
+        MMFS(2).fit(pd.DataFrame(X, index=dates), pd.Series(Y, index=dates.astype(str)))
+
+
+def test_a_categorical_target_is_one_of_classes():
+    dose = np.repeat([0.1, 0.5, 1.0], 20)
+    Z = np.random.default_rng(0).standard_normal((60, 5))
+    Z[dose == 0.5, 2] += 3
+    expected = MMFS(1).fit(Z, dose.astype(str))
+    for y in (pd.Series(dose).astype("category"), pl.Series(dose.astype(str)).cast(pl.Categorical),
+              pl.Series(dose.astype(str), dtype=pl.Enum(["0.1", "0.5", "1.0"]))):  # fmt: skip
+        np.testing.assert_allclose(MMFS(1).fit(Z, y).relevance_, expected.relevance_)
+    words = pl.Series(np.where(Y, "update", "new"), dtype=pl.Enum(["update", "new"]))
+    assert len(MMFS(1).fit(X, words).indices_) == 1
+    missing = pd.Series(["a", None] * 10).astype("category")
+    with pytest.raises(ValueError, match="y has no label in row 1"):
+        MMFS(1).fit(X, missing)
+    long = np.array([10**19 + i % 2 for i in range(20)], dtype=object)
+    assert MMFS(1).fit(np.column_stack([X, Y]), long).indices_.tolist() == [6]

@@ -241,3 +241,16 @@ def test_unsorted_rows_are_noticed_in_every_portion(portion, monkeypatch):
         X.indices[row], X.data[row] = X.indices[row][order], X.data[row][order]
         X.has_sorted_indices = X.has_canonical_format = False
         np.testing.assert_allclose(as_columns(X).moments(V), expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", [">f4", ">f8", ">i2", ">i4", ">i8", "<f2", ">f2"])
+@pytest.mark.parametrize("kind", [sp.csc_array, sp.csr_array])
+def test_numbers_in_any_byte_order(kind, dtype):
+    """Numba does not ask, and would read the bytes the wrong way round."""
+    other = kind(np.rint(3 * example()))
+    other.data = other.data.astype(dtype)
+    X = other.astype(np.float64).toarray()
+    expected = as_columns(kind(X)).moments(centred_vectors(len(X)))
+    other.indices = other.indices.astype(">i4")
+    columns = as_columns(other)
+    np.testing.assert_allclose(columns.moments(centred_vectors(len(X))), expected, atol=1e-9)

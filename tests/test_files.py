@@ -1,5 +1,6 @@
 """Tables from files and back."""
 
+import datetime
 import gzip
 import os
 import pickle
@@ -660,9 +661,9 @@ def test_rows_that_do_not_match_are_refused(clinic):
         read_table(data, target=target)
     (clinic / "clinic.csv").write_text(text.replace("S", "patient "))  # in two columns, differently
     assert read_table(data, target=target, by="sample").y.tolist() == ["well", "sick"] * 3
-    with pytest.raises(FileProblem, match=r"has no column 'id' to name its rows"):
-        (clinic / "kinds.txt").write_text("a\nb\n" * 3)
-        read_table(data, target=f"{clinic}/kinds.txt", by="id")
+    (clinic / "kinds.txt").write_text("a\nb\n" * 3)  # which has no names
+    groups = read_table(data, target=target, by="sample", groups=f"{clinic}/kinds.txt").groups
+    assert groups.tolist() == ["a", "b"] * 3
     np.savez(
         clinic / "kinds.npz", y=[1, 0] * 3, row_names=[f"patient {i}" for i in range(5, -1, -1)]
     )
@@ -678,3 +679,81 @@ def test_names_that_occur_twice_are_refused_wherever_they_are(tmp_path):
         tmp_path / "X.npy", names=str(tmp_path / "words.txt"), number_duplicates=True
     )
     assert table.feature_names.tolist() == ["the", "of", "the.1"]
+
+
+def test_other_ways_to_take_the_rows_of_another_file(clinic):
+    data = clinic / "data.csv"
+    text = "mate,id,kind\n" + "".join(f"patient {5 - i},patient {i},{i % 2}\n" for i in range(6))
+    (clinic / "two.csv").write_text(text)
+    with pytest.raises(FileProblem, match=r"columns 'mate' and 'id' of .* both have the names of"):
+        read_table(data, target=f"{clinic}/two.csv:kind")
+    assert read_table(data, target=f"{clinic}/two.csv:kind", by="id").y.tolist() == [0, 1] * 3
+    (clinic / "numbers.csv").write_text("id,a\n" + "".join(f"{i},{i * i}\n" for i in range(6)))
+    (clinic / "kinds.csv").write_text("id,kind\n" + "".join(f"{5 - i},{i % 2}\n" for i in range(6)))
+    with pytest.raises(FileProblem, match=r"both have a column 'id' with the same values; if it"):
+        read_table(clinic / "numbers.csv", target=f"{clinic}/kinds.csv:kind")
+    found = read_table(clinic / "numbers.csv", target=f"{clinic}/kinds.csv:kind", by_order=True)
+    assert found.y.tolist() == [0, 1] * 3
+    with pytest.raises(FileProblem, match=r"do not name their rows, so 'kind' of .* names none"):
+        read_table(clinic / "numbers.csv", target=f"{clinic}/two.csv:mate", by="kind")
+    np.savez(clinic / "y.npz", y=np.linspace(0, 1, 6))
+    assert read_table(data, target=f"{clinic}/y.npz").y[1] == 0.2
+    with pytest.raises(FileProblem, match=r"y\.npz has no column 'foo' to name its rows"):
+        read_table(data, target=f"{clinic}/y.npz", by="foo")
+    np.save(clinic / "zero.npy", np.array(3))
+    with pytest.raises(FileProblem, match=r"holds an array of 0 dimensions, not a column"):
+        read_table(data, target=f"{clinic}/zero.npy")
+
+
+def test_files_of_labels_line_by_line(clinic):
+    data, labels = clinic / "data.csv", clinic / "labels.txt"
+    labels.write_text("kind\n" + "p\nq\n" * 3)
+    table = read_table(data, target=str(labels))
+    assert table.y.tolist() == ["p", "q"] * 3
+    assert table.assumed[-1].endswith("in the order they are in, below a heading, 'kind'")
+    labels.write_text("7\n" + "0\n1\n" * 3)
+    with pytest.raises(FileProblem, match=r"has 7 values for 6 rows"):
+        read_table(data, target=str(labels))
+    labels.write_text("p\n\nq\np\nq\np\n")
+    with pytest.raises(FileProblem, match=r"labels\.txt has nothing in line 2; fill it"):
+        read_table(data, target=str(labels))
+
+
+def test_labels_are_what_all_of_them_are(tmp_path):
+    path = tmp_path / "a.csv"
+
+    def labels(*words):
+        path.write_text("\n".join(["x,y", *(f"{i},{word}" for i, word in enumerate(words))]))
+        whole, stream = read_table(path, target="y"), read_table(path, target="y", stream=True)
+        assert whole.y.tolist() == stream.y.tolist() and whole.y.dtype == stream.y.dtype
+        return whole.y.tolist()
+
+    assert labels("1", "0", "1") == [1, 0, 1]
+    assert labels("1.5", "0", "1") == [1.5, 0, 1]
+    assert labels("01", "1", "1") == ["01", "1", "1"]
+    assert labels("1", "true", "false") == ["1", "true", "false"]
+    assert labels("True", "false", "true") == [True, False, True]
+    long = ["12345678901234567890", "12345678901234567891", "5"]
+    assert labels(*long) == long
+    dates = labels("2026-01-01", "2026-01-02", "2026-01-02")
+    assert dates[0] == datetime.date(2026, 1, 1)
+
+
+def test_other_things_in_an_archive_do_not_matter(tmp_path):
+    path = tmp_path / "a.npz"
+    meta = np.array({"made": "by hand"}, dtype=object)
+    np.savez(path, X=np.eye(3), y=[0, 1, 0], meta=meta)
+    assert read_table(path).X.tolist() == np.eye(3).tolist()
+    with zipfile.ZipFile(path, "a") as archive:
+        archive.writestr("README", "hello")
+    np.testing.assert_array_equal(read_table(path).y, [0, 1, 0])
+
+
+def test_virtual_datasets_of_hdf5(tmp_path):
+    with h5py.File(tmp_path / "part.h5", "w") as file:
+        file["X"] = np.ones((9000, 1000))
+    layout = h5py.VirtualLayout((9000, 1000), "f8")
+    layout[:] = h5py.VirtualSource(tmp_path / "part.h5", "X", (9000, 1000))
+    with h5py.File(tmp_path / "whole.h5", "w") as file:
+        file.create_virtual_dataset("X", layout)
+    assert read_table(tmp_path / "whole.h5").X.sum() == 9_000_000

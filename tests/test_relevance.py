@@ -3,6 +3,7 @@ from fractions import Fraction
 from functools import partial
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 from sklearn.feature_selection import (
@@ -184,3 +185,59 @@ def test_a_score_function_selects_what_the_correlation_does():
     for function in (f_classif, lambda X, y: np.abs(r_regression(X, y == "case"))):
         selector = MMFS(6, relevance=function).fit(X, y)
         assert selector.indices_.tolist() == MMFS(6).fit(X, y).indices_.tolist()
+
+
+def test_a_series_of_relevances_is_matched_by_name(data):
+    X, y = data
+    frame = pd.DataFrame(X, columns=[f"c{j}" for j in range(12)])
+    r = pd.Series(np.linspace(0.1, 0.9, 12), index=frame.columns)
+    np.testing.assert_array_equal(relevance(frame, y, relevance=r), r)
+    np.testing.assert_array_equal(relevance(frame, y, relevance=r.sample(frac=1)), r)
+    with pytest.raises(ValueError, match=r"the index of relevance does not have the names of"):
+        relevance(frame, y, relevance=r.reset_index(drop=True))
+    np.testing.assert_array_equal(relevance(X, y, relevance=r), r)
+
+
+def test_chi_squared_does_not_depend_on_the_unit():
+    rng = np.random.default_rng(0)
+    X = rng.poisson(0.2, (300, 10)).astype(float)
+    y = X[:, 0] + X[:, 1] > 0
+    for unit in (10, 1e6):
+        for store in (np.asarray, sp.csr_array):
+            found = relevance(store(unit * X), y, relevance=chi2)
+            np.testing.assert_allclose(found, relevance(X, y, relevance=chi2), rtol=1e-9)
+
+
+def test_where_the_level_of_chance_is_not_known(data):
+    X, y = data
+    classes = np.digitize(y, [-0.5, 0.5])
+
+    def chance(y, **options):
+        return MMFS(1, gamma=1.0, **options).fit(X, y).chance_
+
+    assert chance(y) == pytest.approx(chance(y, relevance=f_regression), rel=1e-6)
+    assert chance(classes) == pytest.approx(chance(classes, relevance=f_classif), rel=1e-6)
+    assert chance(y, relevance=f_regression, relevance_scale="max") is None
+    assert chance(y, center=False) is None
+    assert chance(classes, relevance=f_regression) is None  # the classes are not what it looks at
+    assert chance(y.round(), relevance=f_classif, task="regression") is None
+    assert chance(y, relevance=np.linspace(0, 1, 12)) is None
+
+
+@pytest.mark.parametrize(
+    "noise",
+    [
+        lambda rng: (rng.integers(0, 2, (5, 50)).astype(float), np.array([0, 1, 0, 1, 1])),
+        lambda rng: (rng.integers(0, 3, (8, 100)).astype(float), rng.permutation(8) % 2),
+        lambda rng: (rng.standard_cauchy((100, 100)), rng.permutation(100) % 2),
+        lambda rng: (
+            sp.csc_array((rng.random((300, 400)) < 0.01) * 1.0),
+            rng.permutation(300) < 30,
+        ),
+    ],
+    ids=["five rows", "eight rows", "Cauchy", "rare entries"],
+)
+def test_noise_that_the_f_test_does_not_see_through(noise):
+    rng = np.random.default_rng(0)
+    fits = [MMFS(2).fit(*noise(rng)) for _ in range(30)]
+    assert sum(fit.chance_ <= 0.05 for fit in fits) <= 6

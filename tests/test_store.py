@@ -274,7 +274,8 @@ def test_headers_that_are_no_headers_are_refused(tmp_path):
 
 def test_names_that_are_no_text_are_shown(tmp_path):
     X, y = example()
-    store = write_store(tmp_path / "s", X, y, feature_names=["\xe4"] * X.shape[1])
+    names = ["\xe4", *(f"{j}" for j in range(1, X.shape[1]))]
+    store = write_store(tmp_path / "s", X, y, feature_names=names)
     letters = with_value(store.feature_names.letters, 1, 0xFF)
     crafted(store.path, feature_names_bytes=letters)
     assert open_store(store.path).feature_names[0] == "\ufffd" * 2
@@ -741,3 +742,14 @@ def test_a_full_disk_is_named(small_disk, tmp_path, kilobytes):
     with pytest.raises(FileProblem, match="cannot be written"):
         write_store(small_disk / "s", X)
     assert list(small_disk.iterdir()) == []
+
+
+def test_labels_that_a_store_cannot_hold_leave_the_old_one(tmp_path):
+    X, y = example()
+    write_store(tmp_path / "s", X, y)
+    for labels in (np.where(y, b"a", b"b"), y.astype("M8[D]"), y + 1j):
+        with pytest.raises(FileProblem, match=r"y holds .*, which a store does not; pass text"):
+            write_store(tmp_path / "s", X, labels, force=True)
+    with pytest.raises(FileProblem, match=r"feature_names has several columns called 'a'"):
+        write_store(tmp_path / "s", X, y, feature_names=["a"] * X.shape[1], force=True)
+    assert open_store(tmp_path / "s").y.tolist() == y.tolist()

@@ -91,7 +91,8 @@ def explain(selector: Any, X: Any, features: Any, n_dropped: int, names: Any = N
             "causes": {name(kept[c]): float(terms[c]) for c in order},
         }
         alike = SAME * np.sqrt(known.own[at] * known.own[np.searchsorted(J, kept)])
-        twin = [name(kept[c]) for c in order if similar[c] >= alike[c]]
+        twins = np.flatnonzero((similar >= alike) & (kept != j))
+        twin = name(kept[twins[0]]) if len(twins) else None
         row["why"] = _sentence(row, twin, tau, b) if known.usable[at] else "constant"
         rows.append(row)
     frame = pandas.DataFrame(rows, columns=COLUMNS).set_index("feature")
@@ -117,22 +118,22 @@ def main_causes(causes: dict, redundancy: float) -> list[tuple[Any, float]]:
     return adding[:1] + [(name, term) for name, term in adding[1:NAMED] if term >= least]
 
 
-def _sentence(row: dict, twin: list, tau: float, b: float) -> str:
-    left = row["relevance"] - row["redundancy"] / tau
+def _sentence(row: dict, twin: Any, tau: float, b: float) -> str:
+    relevance = row["relevance"]
+    left = min(max(relevance - row["redundancy"] / tau, 0.0), relevance)
     if row["selected"]:
         if row["weight"] > 0:
-            beyond = min(max(left, 0.0), row["relevance"])
-            return f"selected: relevance {row['relevance']:.2f}, {beyond:.2f} beyond the others"
+            return f"selected: relevance {relevance:.2f}, {left:.2f} beyond the others"
         return "selected to make up the number asked for"
-    if twin:
-        return f"the same as {twin[0]}"
-    if tau * row["relevance"] <= b:
-        return f"too little relevance: {row['relevance']:.2f}, where {b / tau:.2f} is needed"
+    if twin is not None:
+        return f"the same as {twin}"
+    if relevance <= b / tau + PRECISION:
+        return f"too little relevance: {relevance:.3f}, where {b / tau:.3f} is needed"
     causes = main_causes(row["causes"], row["redundancy"])
     words = "redundant with " + ", ".join(f"{name} ({term:.2g})" for name, term in causes)
-    if row["margin"] >= -PRECISION * tau:
+    if causes and (row["margin"] >= -PRECISION * tau or left == 0):
         return words
-    if left < row["relevance"] / 2:
+    if causes and left < relevance / 2:
         return f"{words}, all but {left:.2g} of its relevance"
     return f"next in line: would add {left:.2g} to those selected"
 

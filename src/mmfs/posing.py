@@ -6,14 +6,12 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from sklearn.feature_selection import f_classif, f_regression, r_regression
 
-from mmfs.base import Data
 from mmfs.columns import Columns
 from mmfs.hsic import as_hsic, hsic
 from mmfs.kernels import Precomputed, Similarity, similarity_of
 from mmfs.problem import Problem
-from mmfs.relevance import binned_chance_of, chance_of, given, level_of_chance
+from mmfs.relevance import chance_of, given, level_of_chance
 from mmfs.solvers import Aim, AtGamma, UnitSum, below_level, enough_support
 from mmfs.validation import check_similarities, is_name, number_to_select, read_input
 from mmfs.warn import warn_caller
@@ -46,6 +44,7 @@ class Posed:
     n_outputs: int
     tau: float
     chance: Callable[[], float]  # the relevance that one in N random columns exceeds
+    Y: Array | None  # the target, as vectors
     likely: float | None  # how likely the largest relevance is by chance, if that can be told
     n_columns: int  # of X, also where some of its columns were left out
     n_eligible: int  # of those
@@ -144,6 +143,18 @@ def check_combinations(selector: Any) -> None:
         )
 
 
+def by_name(relevance: Any, X: Any) -> Any:
+    """A Series of relevances in the order of the columns of X, if both name these."""
+    if not (hasattr(relevance, "reindex") and hasattr(X, "columns") and hasattr(X, "iloc")):
+        return relevance
+    if not set(X.columns) <= set(relevance.index):
+        raise ValueError(
+            "the index of relevance does not have the names of the columns of X; pass "
+            "relevance.to_numpy() if it has them in the same order."
+        )
+    return relevance.loc[list(X.columns)]
+
+
 def kind_of_relevance(selector: Any) -> Any:
     """As asked for; "hsic" compares rows as the kernel does, if that is one of its kind."""
     if is_name(selector.relevance, "hsic"):
@@ -168,7 +179,7 @@ def pose(
         columns, n_outputs, n_rows, marks, data = None, 1, len(X), X.sum(axis=1), None
         n_columns, left = len(X), None
     else:
-        kind = kind_of_relevance(selector)
+        kind = by_name(kind_of_relevance(selector), X)
         leave_out_empty &= isinstance(kind, str) and selector.kernel in UNRELATED
         data = selector._read(X, y, selector.task, selector.center, leave_out_empty)
         similarity = similarity_of(selector.kernel, data.columns, data.products)
@@ -186,23 +197,12 @@ def pose(
             return float(shuffled.relevance(kind, rng)[eligible].max())
         return level_of_chance(n_eligible, n_rows, n_outputs)
 
-    n_eligible = int(eligible.sum())
+    n_eligible, likely = int(eligible.sum()), None
+    if data is not None and selector.relevance_scale is None:
+        likely = chance_of(kind, r, n_eligible, data.target, selector.center)
     tau = selector.theta / (1 - selector.theta)
     problem = Problem(similarity, np.where(eligible, tau * r, -np.inf), float(selector.C))
     return Posed(
         problem, r, usable, eligible, marks, y, columns, n_outputs, tau, chance,
-        _likely(kind, r, n_eligible, data), n_columns, n_eligible, left,
+        None if data is None else data.target.Y, likely, n_columns, n_eligible, left,
     )  # fmt: skip
-
-
-def _likely(kind: Any, r: Array, n_columns: int, data: Data | None) -> float | None:
-    """How likely it is that the largest relevance of unrelated columns is as large."""
-    if data is None or n_columns == 0:
-        return None
-    largest, (n_rows, n_outputs) = float(r.max()), data.target.Y.shape
-    known = (f_classif, f_regression, r_regression)  # correlations, in other words
-    if is_name(kind, "correlation") or any(kind is score for score in known):
-        return chance_of(largest, n_columns, n_rows, n_outputs)
-    if is_name(kind, "binned_mutual_info"):
-        return binned_chance_of(largest, n_columns, data.target.labels)
-    return None

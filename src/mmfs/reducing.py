@@ -119,8 +119,8 @@ class Whole:
         level = level_of_chance(self.n_distinct, n_rows, n_outputs)
         n_columns, n_eligible = self.n_columns, self.n_distinct
         return replace(
-            posed, chance=lambda: level, likely=chance_of(float(posed.relevance.max()), n_eligible,
-            n_rows, n_outputs), n_columns=n_columns, n_eligible=n_eligible, left=self.J,
+            posed, chance=lambda: level, n_columns=n_columns, n_eligible=n_eligible, left=self.J,
+            likely=chance_of("correlation", posed.relevance, n_eligible, self.target),
         )  # fmt: skip
 
     def judge(self, posed: Posed, solution: Solution, selected: Array) -> tuple[Verdict, Array]:

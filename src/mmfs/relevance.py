@@ -24,6 +24,11 @@ Array = np.ndarray
 # Columns handed to the nearest-neighbour estimator at a time: it copies what it gets.
 NEIGHBOUR_COLUMNS = 256
 
+# A column whose largest square is more of their sum than this, or one of few rows, hangs on single
+# rows. It is compared with so many permuted targets, or with those that so many numbers hold, if
+# not too few; several of them tell.
+LEVERAGE, PERMUTED, NUMBERS, FEWEST, SEVERAL = 0.2, 5_000, 4_000_000, 40, 3
+
 # Functions of scikit-learn whose scores have a known scale.
 SCORES = (
     f_classif, f_regression, r_regression, chi2_scores, mutual_info_classif, mutual_info_regression
@@ -52,7 +57,7 @@ def relevance_of(
     if how := as_hsic(kind):
         return np.where(usable, dependence(columns, target, how), 0.0)
     if callable(kind):
-        return given(scored(kind, X, y, target, usable), usable, scale)
+        return given(scored(kind, X, y), usable, scale)
     if not isinstance(kind, str):
         return given(kind, usable, scale)
     if kind == "correlation":
@@ -115,34 +120,41 @@ def neighbour_mutual_info(
     return as_correlation(np.concatenate(parts))
 
 
-def scored(function: Any, X: Any, y: Array, target: Target, usable: Array) -> Any:
+def scored(function: Any, X: Any, y: Array) -> Any:
     """What a function says of (X, y); the scores of scikit-learn's on the scale of a correlation.
 
     Of a pair (scores, p-values) the scores are taken. F and chi-squared grow with the number of
-    rows: eta^2 = F k / (F k + m) for k and m degrees of freedom is the squared correlation (ratio).
+    rows: eta^2 = F k / (F k + m) for k and m degrees of freedom is the squared correlation (ratio),
+    and so is chi^2 / (chi^2 + M), nearly, of the presence of something rare, in whatever unit.
     """
     values = function(X, y)
     if isinstance(values, tuple) and values:
         values = values[0]
-    while isinstance(function, partial):
-        function = function.func
+    function = unwrapped(function)
     if function not in SCORES:
         return values
-    scores, n_rows = np.asarray(values, dtype=np.float64), len(target.Y)
+    scores, between, within = np.asarray(values, dtype=np.float64), 1, len(y) - 2
     if function is r_regression:
         return np.abs(scores)
     if function in (mutual_info_classif, mutual_info_regression):
         return as_correlation(scores)
-    between, within = 1, n_rows - 2
     if function is f_classif:
         n_classes = len(np.unique(y))
-        between, within = n_classes - 1, n_rows - n_classes
-    elif function is chi2_scores:
-        within = n_rows
-    with np.errstate(invalid="ignore"):  # an infinite score, or none
+        between, within = n_classes - 1, len(y) - n_classes
+    with np.errstate(invalid="ignore", divide="ignore"):  # an infinite score, or none
+        if function is chi2_scores:
+            squares = X.multiply(X) if hasattr(X, "multiply") else X * X
+            scores = scores * np.ravel(X.sum(axis=0)) / np.ravel(squares.sum(axis=0))
+            within = len(y)
         r = np.sqrt(scores * between / (scores * between + max(within, 1)))
     r[np.isposinf(scores)] = 1.0
-    return np.where(usable, r, 0.0)
+    return r
+
+
+def unwrapped(function: Any) -> Any:
+    while isinstance(function, partial):
+        function = function.func
+    return function
 
 
 def given(values: Any, usable: Array, scale: str | None = None) -> Array:
@@ -181,19 +193,36 @@ def level_of_chance(n_columns: int, n_rows: int, n_outputs: int) -> float:
     return float(np.sqrt(chi2.isf(1 / max(n_columns, 2), n_outputs) / n_rows))
 
 
-def chance_of(largest: float, n_columns: int, n_rows: int, n_outputs: int) -> float:
-    """How likely the largest correlation (ratio) of n_columns unrelated columns is as large.
+def chance_of(
+    kind: Any, r: Array, n_columns: int, target: Target, center: bool = True
+) -> float | None:
+    """How likely the largest relevance of n_columns unrelated columns is no smaller than here.
 
-    By the F test of one column, and as if columns were independent: if they are not, it is less.
+    As if columns were independent: if they are not, it is less. None where it is not known.
     """
+    largest, kind = float(r.max(initial=0.0)), unwrapped(kind)
+    if n_columns == 0 or not center:
+        return None
+    if isinstance(kind, str) and kind == "binned_mutual_info":
+        return _of_largest(_binned_tail(largest, target.labels), n_columns)
+    same = (f_regression, r_regression) if target.Y.shape[1] == 1 else ()
+    same = (*same, f_classif) if target.of_classes else same
+    if (isinstance(kind, str) and kind == "correlation") or any(kind is score for score in same):
+        return _of_largest(correlation_tail(largest, *target.Y.shape), n_columns)
+    return None
+
+
+def correlation_tail(r: Any, n_rows: int, n_outputs: int) -> Any:
+    """The probability that the correlation (ratio) of an unrelated column is no smaller: F test."""
     within = n_rows - 1 - n_outputs
-    if within < 1 or largest >= 1:
-        return 1.0 if within < 1 else 0.0
-    F = largest**2 / (1 - largest**2) * within / n_outputs
-    return float(-np.expm1(n_columns * np.log1p(-min(f.sf(F, n_outputs, within), 1 - 1e-16))))
+    r = np.asarray(r, dtype=float)
+    if within < 1:
+        return np.ones_like(r)
+    with np.errstate(divide="ignore"):
+        return f.sf(r**2 / (1 - r**2) * within / n_outputs, n_outputs, within)
 
 
-def binned_chance_of(largest: float, n_columns: int, labels: Array) -> float:
+def _binned_tail(r: float, labels: Array) -> float:
     """The same for mutual information with a column of three states: the G test, by Williams.
 
     The states are taken to be as frequent as those of a normal column.
@@ -203,9 +232,32 @@ def binned_chance_of(largest: float, n_columns: int, labels: Array) -> float:
     freedom = 2 * (len(sizes) - 1)
     outer = norm.cdf(-1)
     rare = (2 / outer + 1 / (1 - 2 * outer) - 1) * ((n_rows / sizes).sum() - 1)
-    G = -n_rows * np.log(max(1 - largest**2, np.finfo(float).tiny))
-    tail = min(chi2.sf(G / (1 + rare / (6 * n_rows * freedom)), freedom), 1 - 1e-16)
-    return float(-np.expm1(n_columns * np.log1p(-tail)))
+    G = -n_rows * np.log(max(1 - r**2, np.finfo(float).tiny))
+    return float(chi2.sf(G / (1 + rare / (6 * n_rows * freedom)), freedom))
+
+
+def permuted_chance(F: Array, r: Array, n_columns: int, Y: Array) -> float:
+    """The least chance of a few standardised columns, looked at by permutations of the target.
+
+    The F test is far off for columns that hang on a few rows, and permutations show it: what
+    several of them exceed is no rarer than that.
+    """
+    n_rows, n_outputs = Y.shape
+    tail = correlation_tail(r, n_rows, n_outputs)
+    n = min(PERMUTED, NUMBERS // (n_rows * n_outputs))
+    if (n_rows < FEWEST or (F**2).max() > LEVERAGE) and n >= FEWEST:
+        rows = np.tile(np.arange(n_rows), (n, 1))
+        rows = np.random.default_rng(0).permuted(rows, axis=1)
+        products = F.T @ Y[rows.T].reshape(n_rows, -1)
+        found = np.linalg.norm(products.reshape(len(r), n, n_outputs), axis=2)
+        exceeding = (found >= (1 - 1e-9) * r[:, None]).sum(axis=1)
+        tail = np.where(exceeding >= SEVERAL, np.maximum(tail, exceeding / n), tail)
+    return float(_of_largest(tail, n_columns).min())
+
+
+def _of_largest(tail: Any, n_columns: int) -> Any:
+    """From the probability of one column to that of any of n."""
+    return -np.expm1(n_columns * np.log1p(-np.minimum(tail, 1 - 1e-16)))
 
 
 def as_correlation(info: Array) -> Array:

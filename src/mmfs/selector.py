@@ -10,10 +10,11 @@ from sklearn.utils.validation import check_is_fitted
 from mmfs import reducing
 from mmfs.base import Selector
 from mmfs.columns import DaskData, elsewhere
-from mmfs.explain import explain, noise_of
+from mmfs.explain import CHANCE, explain, noise_of
 from mmfs.hsic import hsic
 from mmfs.kernels import KERNELS
 from mmfs.posing import Posed, pose
+from mmfs.relevance import permuted_chance
 from mmfs.solvers import (
     SOLVERS,
     Solution,
@@ -42,8 +43,9 @@ from mmfs.warn import ChanceWarning, warn_caller
 
 Array = np.ndarray
 
-# Of the dropped columns, a fitted selector remembers so many of the most relevant.
-REMEMBERED = 1_000
+# Of the dropped columns, a fitted selector remembers so many of the most relevant; of the support,
+# so many are compared with permuted targets.
+REMEMBERED, LOOKED_AT = 1_000, 10
 
 
 KERNEL = one_of(*KERNELS, "precomputed", function="a function of the correlation")
@@ -109,8 +111,8 @@ class MMFS(Selector):
         All reach the same optimum: a few passes over the data; the paper's coordinate descent
         over all columns; a general QP library (small data; needs `mmfs[qp]`).
     task : {"auto", "classification", "regression"}, default="auto"
-        Whether y holds classes or quantities. "auto": text and booleans are classes, and so are
-        whole numbers, if at most 50 are distinct and there are twice as many instances.
+        Whether y holds classes or quantities. "auto": text, categories and booleans are classes,
+        and so are whole numbers, if two are distinct, or at most 50 and a third of the instances.
     tol : float, default=1e-4
         Relative duality gap at which to stop.
     max_iter : int, default=1000
@@ -138,7 +140,7 @@ class MMFS(Selector):
         Mask of the selected columns.
     chance_ : float or None
         How likely it is that the largest relevance of as many unrelated columns is as large as
-        here; from 0.05 on a `ChanceWarning` says so. None where that is not known.
+        here; above 0.05 a `ChanceWarning` says so. None where that is not known.
     alpha_ : ndarray of shape (n_features_in_,)
         Weight of each column in the joint solution over all columns, which proposes candidates.
     relevance_, redundancy_, gradient_ : ndarray of shape (n_features_in_,)
@@ -272,8 +274,7 @@ class MMFS(Selector):
         self.indices_ = posed.original(selected)
         self.weights_, self._b = weights_among(posed.problem, solution, selected, rng)
         self._keep(solution, posed, selected)
-        own = solution.n_iter if self.solver == "dcd" else 0
-        self.n_passes_ = own + posed.n_passes
+        self.n_passes_ = posed.n_passes + (solution.n_iter if self.solver == "dcd" else 0)
         return solution, selected
 
     def _pose(
@@ -298,7 +299,7 @@ class MMFS(Selector):
         dropped[selected] = False
         runners_up = in_order(np.where(dropped, -r, np.inf), REMEMBERED)
         self._runners_up = posed.original(runners_up)
-        self.chance_, self._largest = posed.likely, float(r.max())
+        self.chance_, self._largest = self._chance(solution, posed), float(r.max())
         self._y, self._n_rows, self._tau = copy(posed.y), posed.n_rows, posed.tau
         self._parameters = self.get_params(deep=False)
         self._scores = None
@@ -310,13 +311,22 @@ class MMFS(Selector):
                 "redundancy_": posed.spread(verdict.redundancy, 0.0),
                 "gradient_": posed.spread(gradient, verdict.b),
             }
-        self.gamma_ = solution.gamma
-        self.b_ = verdict.b
-        self.gap_ = verdict.relative_gap
-        self.objective_ = verdict.objective
+        self.gamma_, self.b_ = solution.gamma, verdict.b
+        self.gap_, self.objective_ = verdict.relative_gap, verdict.objective
         self.n_iter_ = solution.n_iter
         self.n_constant_ = posed.n_columns - int(posed.usable.sum())
         self.n_duplicate_ = int(posed.repeated.sum())
+
+    def _chance(self, solution: Solution, posed: Posed) -> float | None:
+        """How likely the largest relevance is by chance, also by permutations of the target."""
+        block, likely = solution.taken.block, posed.likely
+        binned = is_name(self.relevance, "binned_mutual_info")
+        if likely is None or likely > CHANCE or block is None or posed.Y is None or binned:
+            return likely
+        r = posed.relevance[solution.J]
+        best = np.argsort(-r, kind="stable")[:LOOKED_AT]
+        F = block.only(best).dense()
+        return max(likely, permuted_chance(F, r[best], posed.n_eligible, posed.Y))
 
     def explain(
         self, X: Any, features: Any = None, *, n_dropped: int = 10, names: Any = None
@@ -341,7 +351,7 @@ class MMFS(Selector):
         pandas.DataFrame
             A row per feature with `selected`, `rank`, `weight`, `relevance`, `redundancy` (what
             the other selected features tell of it), `margin` (zero for selected features with a
-            weight, positive where it is not needed, negative where it would add to those
+            weight below C, positive where it is not needed, negative where it would add to those
             selected), `causes` (by how much each other selected feature makes it redundant, the
             largest first) and `why` in words.
         """
@@ -350,8 +360,8 @@ class MMFS(Selector):
     @property
     def alpha_(self) -> Array:
         check_is_fitted(self)
-        alpha = np.zeros(self.n_features_in_)
-        alpha[self._joint[0]] = self._joint[1]
+        (J, weights), alpha = self._joint, np.zeros(self.n_features_in_)
+        alpha[J] = weights
         return alpha
 
     @property

@@ -96,17 +96,30 @@ def refuse_other_targets(y: Any, task: str = "auto") -> None:
             "y is a sparse matrix, as for several labels at once; pass one of its columns, or "
             "y.toarray() with task='regression' to select for all of them together."
         )
-    columns = getattr(y, "columns", None)
-    if columns is not None and task == "auto" and _names_survival([str(c) for c in columns]):
+    names = [str(name) for name in getattr(y, "columns", ())]
+    if task == "auto" and _names_survival(names):
         raise ValueError(
-            f"y has the columns {', '.join(map(str, columns))}, as for censored times, which are "
-            "not taken; pass one of them, or task='regression' if they are two quantities."
+            f"y has the columns {', '.join(names)}, as for censored times, which are not taken; "
+            "pass one of them, or task='regression' if they are two quantities."
         )
     for values in _columns_of(y):
         if _holds_dates(values):
             raise ValueError(
                 "y holds dates or durations; pass numbers, such as days since a date, or classes."
             )
+
+
+def plain_labels(y: Any) -> Any:
+    """A categorical y of pandas or polars as text: its type says that its values are classes."""
+    kind = str(getattr(y, "dtype", "")).lower()
+    if not kind.startswith(("category", "categorical", "enum")):
+        return y
+    values = np.asarray(y, dtype=object)
+    missing = [value is None or value != value for value in values]
+    return np.array(
+        [None if lost else str(value) for value, lost in zip(values, missing, strict=True)],
+        dtype=object if any(missing) else None,
+    )
 
 
 def _names_survival(names: list[str]) -> bool:
@@ -129,7 +142,7 @@ def _holds_dates(values: Any) -> bool:
     kind = getattr(values, "dtype", None)
     if isinstance(kind, np.dtype) and kind.kind != "O":
         return kind.kind in "mM"
-    if kind is not None and any(word in str(kind).lower() for word in ("date", "duration")):
+    if kind is not None and str(kind).lower().startswith(("date", "time", "duration", "period")):
         return True
     flat = np.asarray(values, dtype=object).ravel()[:1000]
     dated = ("date", "datetime", "time", "timedelta", "Timestamp", "Timedelta", "NaTType",
@@ -144,8 +157,13 @@ def _plain(y: Array) -> Array:
     values = y.ravel().tolist()
     if all(isinstance(label, bool | np.bool_) for label in values):
         return y.astype(bool)
-    whole = all(isinstance(label, Integral) and abs(int(label)) < 2**63 for label in values)
-    return np.array([int(v) if whole else float(v) for v in values]).reshape(y.shape)
+    whole = all(isinstance(label, Integral) for label in values)
+    if whole and max(abs(int(label)) for label in values) >= 2**63:
+        return y  # names, rather than numbers: some would become the same
+    try:
+        return np.array([int(v) if whole else float(v) for v in values]).reshape(y.shape)
+    except OverflowError:
+        raise ValueError("y holds numbers too large for double precision; rescale them.") from None
 
 
 def _looks_like_classes(y: Array) -> bool:
@@ -163,6 +181,10 @@ def _classes(y: Array, asked: str) -> Target:
             f"y has {y.shape[1]} columns; task='classification' takes one column of labels "
             "(for several outputs, pass task='regression')."
         )
+    known = (str, bytes, Real, np.bool_)
+    if y.dtype.kind == "O" and not all(isinstance(label, known) for label in y):
+        kinds = sorted({type(label).__name__ for label in y if not isinstance(label, known)})
+        raise ValueError(f"y holds labels of type {', '.join(kinds)}; pass text or numbers.")
     try:
         classes, labels, sizes = np.unique(y, return_inverse=True, return_counts=True)
     except TypeError:

@@ -12,7 +12,7 @@ from sklearn.utils.validation import validate_data
 
 from mmfs.columns import Columns, Elsewhere, elsewhere, is_dask
 from mmfs.relevance import RELEVANCES
-from mmfs.target import refuse_other_targets
+from mmfs.target import plain_labels, refuse_other_targets
 
 Array = np.ndarray
 
@@ -101,11 +101,14 @@ def read_input(selector: Any, X: Any, y: Any, needs_y: bool) -> tuple[Any, Any]:
     Finiteness of X is checked later.
     """
     X = elsewhere(X)
+    if isinstance(X, Elsewhere):
+        return X, _read_elsewhere(selector, X, y, needs_y)
     if needs_y:
         y = aligned(X, y)
         refuse_other_targets(y, getattr(selector, "task", "auto"))
-    if isinstance(X, Elsewhere):
-        return X, _read_elsewhere(selector, X, y, needs_y)
+        y = plain_labels(y)
+    if np.ma.is_masked(X) or np.ma.is_masked(y):
+        raise ValueError("X or y is a masked array, whose mask is not looked at; fill it.")
     if hasattr(X, "collect") and not hasattr(X, "shape"):
         raise ValueError(f"X is a {type(X).__name__}, not data; pass X.collect().")
     if hasattr(X, "columns") and hasattr(X, "shape"):
@@ -144,13 +147,16 @@ def aligned(X: Any, y: Any, name: str = "y") -> Any:
         return y  # numbers of rows are compared later
     if X.index.equals(y.index):
         return y
-    if X.index.is_unique and y.index.is_unique and X.index.isin(y.index).all():
-        return y.loc[X.index]
-    missing = X.index[~X.index.isin(y.index)]
-    example = f"; {missing.tolist()[0]!r} is not in {name}" if len(missing) else ""
+    try:
+        where = y.index.get_indexer(X.index)
+    except Exception:  # an index with repeats, or of a type that cannot be compared
+        where = np.array([-1])
+    counted = any(some.equals(type(some)(range(len(X)))) for some in (X.index, y.index))
+    if not counted and (where >= 0).all():
+        return y.iloc[where]
     raise ValueError(
-        f"the index of {name} does not match that of X{example}; pass {name}.to_numpy() if both "
-        "have the same rows in the same order."
+        f"the index of {name} is not that of X; pass {name}.to_numpy() if both have the same rows "
+        f"in the same order, or {name}.loc[X.index] if the index names them."
     )
 
 
@@ -160,8 +166,10 @@ def _read_elsewhere(selector: Any, X: Elsewhere, y: Any, needs_y: bool) -> Array
         raise ValueError(f"kernel='precomputed' needs similarities in memory, not {X}.")
     y = getattr(X, "y", None) if y is None else y
     y = y.compute() if is_dask(y) else y
+    refuse_other_targets(y, getattr(selector, "task", "auto"))
     if y is None:
         raise ValueError(f"y is missing, and {X} has none of its own; pass the target.")
+    y = plain_labels(y)
     refuse_missing_label(y)
     y = validate_data(selector, y=y, multi_output=True)
     if len(y) != X.shape[0]:

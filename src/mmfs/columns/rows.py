@@ -23,7 +23,7 @@ class Moments(NamedTuple):
 
     n_rows: int
     mean: Array  # c; 0 where columns are not centred
-    total: Array  # sum of x - c, which rounding of c leaves where c is large beside what varies
+    total: Array  # sum of x - c, which rounding of c leaves; 0 where c is not far from zero
     squares: Array  # sum of (x - c)^2, NaN for a column with what is not finite
     products: Array  # (x - c)'V
     sums: Array  # 1'V
@@ -32,15 +32,15 @@ class Moments(NamedTuple):
         """Of these rows and others."""
         n_rows = self.n_rows + other.n_rows
         mean = self.mean + (other.mean - self.mean) * (other.n_rows / n_rows)
-        both = [some.about(mean) for some in (self, other)]
-        return Moments(n_rows, mean, *(a + b for a, b in zip(*both, strict=True)))
-
-    def about(self, origin: Array) -> tuple[Array, Array, Array, Array]:
-        """The sums with another origin in the place of c."""
-        shift = self.mean - origin
-        total = self.total + self.n_rows * shift
-        squares = self.squares + shift * (self.total + total)
-        return total, squares, self.products + np.outer(shift, self.sums), self.sums
+        total, squares = np.zeros_like(mean), self.squares + other.squares
+        products = self.products + other.products
+        for some in (self, other):
+            shift = some.mean - mean
+            here = some.total + some.n_rows * shift  # the sum of x less the new mean
+            squares += shift * (some.total + here)
+            products += np.outer(shift, some.sums)
+            total += here
+        return Moments(n_rows, mean, total, squares, products, self.sums + other.sums)
 
     def inverse(self) -> Array:
         """1 / scale; 0 for a constant column, NaN for one not finite."""
@@ -57,10 +57,11 @@ def moments_of(X: Any, V: Array, center: bool) -> Moments:
     products = columns.moments(V - middle)
     scale, total = np.zeros(X.shape[1]), np.zeros(X.shape[1])
     np.divide(1.0, columns.inverse, out=scale, where=columns.inverse != 0)
+    products *= scale[:, None]
     far = is_far(columns.mean, columns.inverse, n_rows)
     if far.any():
         total[far] = (columns.project(np.ones((n_rows, 1)))[:, 0] * scale)[far]
-    products = products * scale[:, None] + np.outer(total, middle)
+        products += np.outer(total, middle)
     return Moments(n_rows, columns.mean, total, scale**2, products, V.sum(axis=0))
 
 

@@ -232,11 +232,12 @@ def _about_equal(indptr: Array) -> Iterable[tuple[int, int]]:
 def _arrays(X: Any) -> tuple[Array, Array, Array]:
     """indptr, indices and data as read-only views, of types that the compiled loops know."""
     data = X.data.view(np.uint8) if X.dtype == bool else X.data
-    if data.dtype.char == "g":  # long double
+    data = data.astype(data.dtype.newbyteorder("="), copy=False)
+    if data.dtype.char in "eg":  # half precision and long double
         data = data.astype(np.float64)
     return (
         _read_only(X.indptr.astype(np.int64, copy=False)),
-        _read_only(X.indices),
+        _read_only(X.indices.astype(X.indices.dtype.newbyteorder("="), copy=False)),
         _read_only(data),
     )
 

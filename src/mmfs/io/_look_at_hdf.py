@@ -21,6 +21,7 @@ def look(name: str, item: Any) -> None:
 
 
 if __name__ == "__main__":
+    print("started", flush=True)
     try:
         with h5py.File(sys.argv[1], "r") as file:
             look("/", file)

@@ -53,13 +53,32 @@ def array_header(file: Any, size: int) -> Header:
     return Header(shape, dtype)
 
 
-def check_members(archive: zipfile.ZipFile, size: int) -> None:
-    """Refuse an archive, a file of `size` bytes, that cannot hold what it says."""
-    for member in archive.infolist():
-        if member.compress_size > size or member.file_size > MOST_PACKED * member.compress_size:
-            raise ValueError(f"{member.filename} is larger than the file")
-        with archive.open(member) as file:
-            array_header(file, member.file_size)
+class Archive:
+    """The arrays in an .npz file, each checked before it is read."""
+
+    def __init__(self, file: Any, size: int) -> None:
+        self._zip, self._size = zipfile.ZipFile(file), size
+        file.seek(0)
+        self._arrays = np.load(file, allow_pickle=False)
+        self.files: list[str] = self._arrays.files
+
+    def header(self, name: str) -> Header:
+        member = self._zip.getinfo(f"{name}.npy")
+        packed = member.compress_size
+        if packed > self._size or member.file_size > MOST_PACKED * packed:
+            raise ValueError(f"{name} is larger than the file")
+        with self._zip.open(member) as file:
+            return array_header(file, member.file_size)
+
+    def __getitem__(self, name: str) -> Array:
+        self.header(name)
+        return self._arrays[name]
+
+    def n_dimensions(self, name: str) -> int:
+        try:
+            return len(self.header(name).shape)
+        except (ValueError, KeyError):  # not an array of numbers or text
+            return 0
 
 
 def read_npy(path: Path, wanted: Wanted, progress: Progress | None) -> Table:
@@ -82,17 +101,22 @@ def read_npz(path: Path, wanted: Wanted, progress: Progress | None) -> Table:
     with open_stream(path, progress) as stream, array_problems(path):
         if stream.file.peek(6)[:6] == b"\x93NUMPY":
             raise FileProblem(f"{path} is a single array; call it .npy.")
-        check_members(zipfile.ZipFile(stream.file), path.stat().st_size)
-        stream.file.seek(0)
-        parts = np.load(stream.file, allow_pickle=False)
+        parts = Archive(stream.file, path.stat().st_size)
         if not wanted.features:
             X: Any = None
         elif "indptr" in parts.files:
-            stream.file.seek(0)
-            X = sp.load_npz(stream.file)
+            X = _sparse(parts, stream.file)
         else:
-            X = parts[only_matrix(parts.files, lambda name: parts[name].ndim, path)]
+            X = parts[only_matrix(parts.files, parts.n_dimensions, path)]
         return with_parts(X, parts.files, parts.__getitem__, wanted, path)
+
+
+def _sparse(parts: Archive, file: Any) -> Any:
+    """A matrix as SciPy saves it."""
+    for name in {"data", "indices", "indptr", "shape", "format", "row", "col"} & set(parts.files):
+        parts.header(name)
+    file.seek(0)
+    return sp.load_npz(file)
 
 
 def with_parts(

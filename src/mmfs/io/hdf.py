@@ -45,7 +45,8 @@ def _loaded(item: Any, progress: Progress | None) -> Any:
 
 
 def _in_blocks(dataset: Any, progress: Progress | None) -> np.ndarray:
-    if dataset.nbytes > MOST_PACKED * (dataset.id.get_storage_size() + BLOCK // MOST_PACKED):
+    held = dataset.id.get_storage_size() + BLOCK // MOST_PACKED
+    if dataset.nbytes > MOST_PACKED * held and not dataset.is_virtual:
         raise FileProblem(
             f"{dataset.file.filename} says that {dataset.name} has the shape {dataset.shape}, but "
             "holds little of it; copy or download it again."
@@ -128,22 +129,28 @@ def _opened(path: Path) -> Iterator[Any]:
     h5py = needed("h5py", "data")
     with (
         file_problems(path, "HDF5", (Exception,)),
-        _survived(path),
+        _opened_elsewhere(path),
         h5py.File(path, "r") as file,
     ):
         yield file
 
 
 @contextmanager
-def _survived(path: Path) -> Iterator[None]:
+def _opened_elsewhere(path: Path) -> Iterator[None]:
     """Look at a file in another process first: HDF5 does not come back from some damaged ones."""
-    seconds = PATIENCE + path.stat().st_size / SPEED
-    look = [sys.executable, "-P", str(Path(__file__).with_name("_look_at_hdf.py")), str(path)]
-    try:
-        done = subprocess.run(look, capture_output=True, text=True, timeout=seconds)
-    except subprocess.TimeoutExpired:
-        raise FileProblem(f"{path} is damaged; copy or download it again.") from None
-    if done.returncode:
-        why = (done.stderr.strip().splitlines() or ["HDF5 crashes on it"])[-1]
-        raise FileProblem(f"{path} cannot be read as HDF5 ({why.rstrip('.')}).")
+    if sys.executable:  # none where Python is part of another program
+        program = Path(__file__).with_name("_look_at_hdf.py")
+        look = [sys.executable, "-P", str(program), str(path)]
+        pipe = subprocess.PIPE
+        with subprocess.Popen(look, stdout=pipe, stderr=pipe, text=True) as process:
+            assert process.stdout is not None
+            process.stdout.readline()  # it has started, however long that takes
+            try:
+                _, said = process.communicate(timeout=PATIENCE + path.stat().st_size / SPEED)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                raise FileProblem(f"{path} is damaged; copy or download it again.") from None
+        if process.returncode:
+            why = (said.strip().splitlines() or ["HDF5 crashes on it"])[-1]
+            raise FileProblem(f"{path} cannot be read as HDF5 ({why.rstrip('.')}).")
     yield

@@ -13,8 +13,8 @@ from mmfs.io.table import Table, Wanted
 
 Array = np.ndarray
 
-# Names that are shown where they do not match.
-SHOWN = 3
+# Names that are shown where they do not match; columns that are looked at for those of rows.
+SHOWN, LOOKED_AT = 3, 100
 
 
 class Matching(NamedTuple):
@@ -50,12 +50,11 @@ def labels_of_rows(where: Any, table: Table, matching: Matching) -> Labels:
     path, part = file_and_part(where)
     found = _columns(path, part, matching.by)
     if found is None:
-        if matching.by is not None:
-            raise FileProblem(f"{path} has no column {matching.by!r} to name its rows.")
-        plain = _plain_values(path, table.X.shape[0])
-        return Labels(_checked(plain, table, 0, path), _by_order(path))
-    values = found[part or "y"]
-    columns = {name: some for name, some in found.items() if name != part or name == matching.by}
+        plain, assumed = _plain_values(path, table.X.shape[0])
+        return Labels(_checked(plain, table, 0, path), f"{_by_order(path)}{assumed}")
+    key = part or "y"
+    values = found[key]
+    columns = {name: some for name, some in found.items() if name != key or name == matching.by}
     order, assumed = _order(columns, table, matching, path)
     values = list(values) if order is None else [values[i] for i in order]
     missing = any(value is None for value in values)
@@ -68,7 +67,7 @@ def names_of_columns(where: Any, table: Table) -> Array:
     path, part = file_and_part(where)
     found = _columns(path, part, None, "feature_names")
     if found is None:
-        values = _plain_values(path, table.X.shape[1])
+        values, _ = _plain_values(path, table.X.shape[1])
     else:
         values = np.array(found[part or "feature_names"], dtype=object)
     return _checked(values, table, 1, path).astype(str)
@@ -88,16 +87,24 @@ def _columns(
     kind = format_of(path)
     if kind.columns is None:
         found = kind.read(path, Wanted(target=part or default, features=False), None)
-        named = found.row_names is not None and by in (None, "row_names")
-        assert found.y is not None
-        return {part or default: found.y} | ({"row_names": found.row_names} if named else {})
+        if found.y is None:
+            raise FileProblem(f"{path} has no {part or default!r} for the data.")
+        return {part or default: found.y} | (
+            {} if found.row_names is None else {"row_names": found.row_names}
+        )
     if part is None:
         raise FileProblem(f"{path} has several columns; say which, as in {path}:NAME.")
     return kind.columns(path, part, by)
 
 
-def _plain_values(path: Path, n: int) -> Array:
-    return arrays.read_array(path) if split_compression(path)[0] == ".npy" else _lines(path, n)
+def _plain_values(path: Path, n: int) -> tuple[Array, str]:
+    """Of an array, or of lines of text; and what is to be said of them."""
+    if split_compression(path)[0] != ".npy":
+        return _lines(path, n)
+    values = arrays.read_array(path)
+    if values.ndim not in (1, 2):
+        raise FileProblem(f"{path} holds an array of {values.ndim} dimensions, not a column.")
+    return values, ""
 
 
 def _checked(values: Array, table: Table, axis: int, path: Path) -> Array:
@@ -120,23 +127,50 @@ def _order(
     """
     if matching.by_order:
         return None, _by_order(path)
+    by = matching.by
+    if by is not None and by not in columns:
+        raise FileProblem(f"{path} has no column {by!r} to name its rows.")
     if table.row_names is None:
-        if matching.by is not None:
-            raise FileProblem(f"the data do not name their rows, so {matching.by!r} names none.")
+        _refuse_common_column(columns, table, by, path)
         return None, _by_order(path)
     ids = [str(name) for name in table.row_names]
     texts = {name: [str(value) for value in values] for name, values in columns.items()}
-    best = matching.by or max(texts, key=lambda name: len(set(ids) & set(texts[name])), default="")
+    shared = {name: len(set(ids) & set(values)) for name, values in texts.items()}
+    best = by or max(shared, key=lambda name: shared[name], default="")
     where = {text: i for i, text in enumerate(texts.get(best, []))}
     missing = [name for name in ids if name not in where]
     if missing:
-        if len(missing) == len(ids) and matching.by is None and not _names_rows(texts):
+        if len(missing) == len(ids) and by is None and not _names_rows(texts):
             return None, f"{path} does not name its rows: they are taken in the order they are in"
         _refuse(missing, ids, texts, best, table, path)
+    others = [name for name in texts if name != best and shared[name] == shared[best]]
+    if by is None and any(texts[name] != texts[best] for name in others):
+        raise FileProblem(
+            f"columns {best!r} and {others[0]!r} of {path} both have the names of the rows; say "
+            "which it is (--by)."
+        )
     twice = [name for name, n in Counter(texts[best]).items() if n > 1 and name in set(ids)]
     if twice:
         raise FileProblem(f"{twice[0]!r} occurs more than once in column {best!r} of {path}.")
     return [where[name] for name in ids], f"rows are matched by column {best!r} of {path}"
+
+
+def _refuse_common_column(
+    columns: dict[str, list], table: Table, by: str | None, path: Path
+) -> None:
+    """Data that do not name their rows may have numbers for that among their features."""
+    names = [] if table.feature_names is None else list(table.feature_names[:LOOKED_AT])
+    for name in set(names) & set(columns) if isinstance(table.X, np.ndarray) else ():
+        here = set(table.X[:, names.index(name)].tolist())
+        there = {float(v) for v in columns[name] if v is not None and text.is_number(str(v))}
+        if len(here) == table.X.shape[0] > 1 and here <= there:
+            raise FileProblem(
+                f"the data and {path} both have a column {name!r} with the same values; if it "
+                "names the rows, put it first in the data, without a heading, and else take them "
+                "in the order they are in (--by-order)."
+            )
+    if by is not None:
+        raise FileProblem(f"the data do not name their rows, so {by!r} of {path} names none.")
 
 
 def _names_rows(texts: dict[str, list[str]]) -> bool:
@@ -165,7 +199,7 @@ def _refuse(
     )
 
 
-def _lines(path: Path, n: int) -> Array:
+def _lines(path: Path, n: int) -> tuple[Array, str]:
     """A value per line; a line more than there should be is a heading."""
     with open_stream(path) as stream:
         lines = text.decoded(stream.file.read(), path).split("\n")
@@ -174,5 +208,8 @@ def _lines(path: Path, n: int) -> Array:
         lines.pop()
     if any(separator in line for line in lines[:1] for separator in text.SEPARATORS):
         raise FileProblem(f"{path} has several columns; say which, as in {path}:NAME.")
-    heading = len(lines) == n + 1 and lines[0] not in lines[1:]
-    return np.array(lines[1:] if heading else lines, dtype=object)
+    if "" in lines:
+        raise FileProblem(f"{path} has nothing in line {1 + lines.index('')}; fill it.")
+    heading = len(lines) == n + 1 and lines[0] not in lines[1:] and not text.is_number(lines[0])
+    words = f", below a heading, {lines[0]!r}" if heading else ""
+    return np.array(lines[1:] if heading else lines, dtype=object), words

@@ -17,7 +17,7 @@ from typing import Any, Self
 from mmfs.io.streams import FileProblem
 from mmfs.needed import needed
 
-# Exit code after SIGTERM.
+# Exit code after SIGTERM or SIGHUP.
 TERMINATED = 143
 
 

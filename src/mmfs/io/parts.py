@@ -13,9 +13,9 @@ import scipy.sparse as sp
 from mmfs.columns import Rows, stacked
 from mmfs.io import arrow, text
 from mmfs.io.arrays import (
+    Archive,
     array_header,
     array_problems,
-    check_members,
     matrix,
     read_array,
     with_parts,
@@ -77,7 +77,7 @@ def parquet_parts(path: Path, wanted: Wanted, progress: Progress | None) -> Part
 def text_parts(path: Path, wanted: Wanted, progress: Progress | None) -> Parts:
     roles, opened = text.in_batches(path, wanted)
     parts = _arrow_parts(path, lambda: opened(progress), roles, wanted, None, 0)
-    return parts._replace(labels=text.inferred)
+    return parts._replace(labels=text.as_numbers)
 
 
 def _arrow_parts(
@@ -167,9 +167,7 @@ def _slices(n_rows: int, width: int, skipped: int) -> Iterator[tuple[slice, floa
 def npz_parts(path: Path, wanted: Wanted, progress: Progress | None) -> Parts | None:
     """Compressed rows in an archive, entry by entry; None for what else is in one."""
     with open_stream(path) as stream, array_problems(path):
-        check_members(zipfile.ZipFile(stream.file), path.stat().st_size)
-        stream.file.seek(0)
-        parts = np.load(stream.file, allow_pickle=False)
+        parts = Archive(stream.file, path.stat().st_size)
         if "indptr" not in parts.files or parts["format"].item() != b"csr":
             return None
         indptr, shape = parts["indptr"].astype(np.int64), tuple(parts["shape"].tolist())

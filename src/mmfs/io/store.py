@@ -25,6 +25,7 @@ from mmfs.columns.store import (
     ENTRIES,
     FORMAT,
     HEADER,
+    KINDS,
     PORTION,
     VERSION,
     Texts,
@@ -39,13 +40,12 @@ from mmfs.io.parts import Parts, labels_of, table_parts
 from mmfs.io.reading import Asked
 from mmfs.io.runs import LABELS, Part, Runs, synced
 from mmfs.io.streams import FileProblem, Progress
-from mmfs.io.table import Table
+from mmfs.io.table import Table, unique_names
 from mmfs.validation import refuse_missing_label
 
 Array = np.ndarray
 
-# Bytes to work with, unless told; zeros written at a time.
-MEMORY, BLOCK = 1 << 29, 1 << 20
+MEMORY, BLOCK = 1 << 29, 1 << 20  # bytes to work with, unless told; zeros written at a time
 
 
 def write_store(
@@ -197,6 +197,7 @@ def store_parts(
         n_columns = max(runs.n_columns - shift, 1)
         number = shift if parts.numbered else None
         table = finish(_labelled(runs, parts, (runs.n_rows, n_columns), number))
+        _check_labels(table)
         folder = Folder(place / "store")
         runs.merge(shift, n_columns, folder.make, n_jobs, progress)
         folder.finish(table)
@@ -209,6 +210,15 @@ def _labelled(runs: Runs, parts: Parts, shape: tuple[int, int], shift: int | Non
     labels = labels_of(parts, *map(runs.labels, LABELS))
     known = parts.known if shift is None else replace(parts.known, numbered_from=shift)
     return replace(known, X=SimpleNamespace(shape=shape), **labels)
+
+
+def _check_labels(table: Table) -> None:
+    """Refuse what could not be read back, before anything is written in the place of another."""
+    for name, labels in (("y", table.y), ("groups", table.groups)):
+        if labels is not None and plain(labels).dtype.kind not in KINDS:
+            raise FileProblem(f"{name} holds {labels.dtype}, which a store does not; pass text.")
+    if table.feature_names is not None:
+        unique_names(list(map(str, table.feature_names)), "feature_names", False)
 
 
 def check_place(path: Path, force: bool) -> None:
@@ -258,7 +268,8 @@ def _workplace(path: Path, source: dict[str, Any] | None) -> Iterator[Path]:
         if useless and not isinstance(error, Taken):
             shutil.rmtree(place, ignore_errors=True)
         if unwritten:
-            why = getattr(error, "strerror", "") or "no space left"  # which NumPy does not say
+            assert isinstance(error, OSError)
+            why = error.strerror or "no space left"  # which NumPy does not say
             raise FileProblem(f"{path} cannot be written ({why}).") from error
         raise
     finally:

@@ -4,6 +4,7 @@ import csv
 import itertools
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,7 +20,6 @@ from mmfs.io.arrow import (
     is_number,
     numeric_roles,
     roles_of,
-    values_of,
     with_some,
 )
 from mmfs.io.outputs import open_output
@@ -33,6 +33,9 @@ LINES = 1 << 24  # bytes of lines that are parsed at a time
 CELLS = 1 << 20  # values that are written at a time
 SEPARATORS = ",;\t"
 
+# Digits that are a name rather than a number: with a zero in front, or more than are told apart.
+NAME, DATE = re.compile(r"[+-]?(0[0-9]|[0-9]{16,}$)"), re.compile(r"\d{4}-[01]\d-[0-3]\d")
+
 
 def read_text(path: Path, wanted: Wanted, progress: Progress | None) -> Table:
     """Instances as lines, under a line of names."""
@@ -40,10 +43,13 @@ def read_text(path: Path, wanted: Wanted, progress: Progress | None) -> Table:
     names = header.names
     either = [roles_of(path, names, wanted, kind) for kind in ("", "string")]  # not known yet
     read = {*wanted.labels, *either[0].features, *either[1].features, either[1].rows}
-    table = _parsed(path, header, [name for name in names if name in read], progress)
+    asked = [name for name in names if name in read]
+    table = _parsed(path, header, asked, progress, texts=wanted.labels)
     first = str(table.schema.field(names[0]).type) if names[0] in read else ""
     roles = roles_of(path, names, wanted, first)
-    return from_columns(path, table.schema, table.num_rows, table.select, roles, wanted, None)
+    made = from_columns(path, table.schema, table.num_rows, table.select, roles, wanted, None)
+    y, groups = (None if some is None else as_numbers(some) for some in (made.y, made.groups))
+    return replace(made, y=y, groups=groups)
 
 
 def read_transposed(path: Path, wanted: Wanted, progress: Progress | None) -> Table:
@@ -51,7 +57,7 @@ def read_transposed(path: Path, wanted: Wanted, progress: Progress | None) -> Ta
     pyarrow = needed("pyarrow", "data")
     header = _header(path, wanted.number_duplicates)
     names = header.names
-    table = _parsed(path, header, names, progress, as_text=True)
+    table = _parsed(path, header, names, progress, texts=names)
     features = np.array([str(name) for name in table.column(0).to_pylist()])
     keep = np.full(len(features), True)
 
@@ -89,9 +95,9 @@ class NotNumbers(FileProblem):
 
 def text_columns(path: Path, name: str, by: str | None) -> dict[str, list]:
     """A column of a CSV file, and those that may name its rows, as text."""
-    header = _header(path, False)
+    header = _header(path, True)  # of which one column is wanted
     read = with_some(header.names, path, name, by)
-    return _parsed(path, header, read, None, as_text=True).to_pydict()
+    return _parsed(path, header, read, None, texts=read).to_pydict()
 
 
 def write_text(table: Table, path: Path, separator: str, compression: str) -> None:
@@ -139,14 +145,14 @@ def _header(path: Path, number_duplicates: bool) -> Header:
 
 
 def _parsed(
-    path: Path, header: Header, read: list[str], progress: Progress | None, as_text: bool = False
+    path: Path, header: Header, read: list[str], progress: Progress | None, texts: list[str]
 ) -> Any:
-    """An Arrow table of the columns to read; those without a name hold names of rows.
+    """An Arrow table of the columns to read, some of them as text.
 
     A column that looks like numbers in some blocks and not in others is text in all of them.
     """
     pyarrow = needed("pyarrow", "data")
-    types = {name: pyarrow.string() for name in read if as_text}
+    types = {name: pyarrow.string() for name in texts}
     while True:
         tables = [*_tables(path, header, read, types, progress)]
         if not tables:
@@ -271,20 +277,14 @@ def _floats(column: Any, features: Array, name: str, path: Path) -> Array:
     )
 
 
-def inferred(labels: Array) -> Array:
-    """Labels that were read as text, as what they look like to the reader of whole files."""
-    texts = labels.tolist()
-    if any(any(mark in text for mark in '",;\t\r\n') or not text.strip() for text in texts):
-        return labels
-    arrow_csv, lines = needed("pyarrow.csv", "data"), "\n".join(["label", *texts]).encode()
-    table = arrow_csv.read_csv(native(lines), arrow_csv.ReadOptions(block_size=len(lines) + 1))
-    return values_of(table.column(0), "label", Path()) if table.num_rows == len(texts) else labels
-
-
 def as_numbers(y: Array) -> Array:
-    """Numbers that were read as text, as numbers; 007 is a name."""
+    """Labels that were read as text, as what all of them are; 007 and long numbers are names."""
     texts = [str(value) for value in y.tolist()]
-    if not all(is_number(text) and not re.match(r"[+-]?0[0-9]", text) for text in texts):
+    if {text.lower() for text in texts} <= {"true", "false"}:
+        return np.array([text.lower() == "true" for text in texts])
+    if all(map(DATE.fullmatch, texts)):
+        return np.array(texts, dtype="M8[D]")
+    if not all(is_number(text) and not NAME.match(text) for text in texts):
         return y
     return as_whole(y.astype(float))
 
