@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mmfs._compiled.homotopy import Enough
+from mmfs._compiled.active_set import Enough
 from mmfs.solvers.aims import GAMMA_MAX, Solver, enough_support
 from mmfs.solvers.exact import FOLLOW_LIMIT, ExactDescent, OfGram
 from mmfs.solvers.qp import solve_dual

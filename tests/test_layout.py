@@ -58,3 +58,11 @@ def test_imports_go_one_way():
 def test_files_are_short():
     for path in SOURCE.rglob("*.py"):
         assert len(path.read_text().splitlines()) <= 400, path.name
+
+
+def test_no_compiled_file_imports_another():
+    """Numba's cache on disk would give old answers after an edit of the one that is imported."""
+    files = list((SOURCE / "_compiled").glob("*.py"))
+    assert len(files) > 5
+    for path in files:
+        assert not list(imported_rooms(path)), path.name

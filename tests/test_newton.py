@@ -4,8 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mmfs._compiled.cholesky import backward, enter, forward, leave
-from mmfs._compiled.newton import newton
+from mmfs._compiled.active_set import backward, enter, forward, leave, newton
 from mmfs.solvers import exact
 from mmfs.solvers.qp import solve_dual
 

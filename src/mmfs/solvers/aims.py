@@ -13,7 +13,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from mmfs._compiled.homotopy import Enough
+from mmfs._compiled.active_set import Enough
 
 Array = np.ndarray
 

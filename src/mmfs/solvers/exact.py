@@ -5,8 +5,7 @@ from typing import Protocol
 import numpy as np
 
 from mmfs._compiled import descent as compiled
-from mmfs._compiled.homotopy import Enough, let_b_fall
-from mmfs._compiled.newton import newton
+from mmfs._compiled.active_set import Enough, let_b_fall, newton
 from mmfs.kernels import Correlation, Similarity, Taken, with_own_output
 from mmfs.solvers.aims import Found, Solver
 from mmfs.solvers.dcd import GRAM_LIMIT, Descent, Matrix, clean, of_block, of_gram

@@ -1,12 +1,6 @@
-"""All solutions, one after the other: alpha as a function of b.
+"""Active-set steps on a Gram matrix Q: Cholesky updates, Newton steps in a box, the path in b.
 
-    min over 0 <= alpha <= C of  1/2 alpha'Q alpha - (r - b)'alpha
-
-is piecewise linear in b (non-negative least angle regression, with an upper bound). `left` =
-r - Q alpha is the relevance that each column has left: b for the free columns (0 < alpha < C), at
-most b where alpha = 0, at least b where alpha = C. As b falls by t, the free alpha rise by t v with
-Q_ff v = 1, until a column becomes free or is free no more: a knot. The Cholesky factor L of Q_ff
-follows by a row more or less.
+These share one file: Numba's cache on disk does not see an edit in another one.
 """
 
 from typing import NamedTuple
@@ -14,8 +8,155 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from mmfs._compiled.cholesky import backward, enter, forward, leave
-from mmfs._compiled.newton import move, rest, to_bound
+# --- Cholesky factor L of Q_ff, updated by a row more or less ------------------------------------
+#
+# For matrices too small for a threaded BLAS, whose threads would spend more time meeting than
+# computing.
+
+# Relative pivot tolerance: a row with a smaller pivot depends on those before it.
+DEPENDENT = 1e-10
+
+
+@njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})
+def inner(a, b, n):
+    total = 0.0
+    for i in range(n):
+        total += a[i] * b[i]
+    return total
+
+
+@njit(cache=True, nogil=True)
+def forward(L, n, x):
+    """x <- L^-1 x"""
+    for i in range(n):
+        x[i] = (x[i] - inner(L[i], x, i)) / L[i, i]
+
+
+@njit(cache=True, nogil=True)
+def backward(L, n, x):
+    """x <- L'^-1 x"""
+    for i in range(n - 1, -1, -1):
+        x[i] /= L[i, i]
+        for k in range(i):
+            x[k] -= L[i, k] * x[i]
+
+
+@njit(cache=True, nogil=True)
+def enter(L, n, Q, rows, j):
+    """Row n of L: that of Q_jj beside the first n of `rows`; False if it depends on them."""
+    row = L[n]
+    for k in range(n):
+        row[k] = Q[j, rows[k]]
+    forward(L, n, row)
+    pivot = Q[j, j] - inner(row, row, n)
+    row[n] = np.sqrt(max(pivot, 0.0))
+    return pivot > DEPENDENT * Q[j, j]
+
+
+@njit(cache=True, nogil=True)
+def leave(L, n, rows, p):
+    """L and `rows` without their p-th, by Givens rotations."""
+    c, s = np.empty(n), np.empty(n)
+    for i in range(p, n - 1):
+        rows[i], row = rows[i + 1], L[i]
+        for k in range(i + 2):
+            row[k] = L[i + 1, k]
+        for k in range(p, i):
+            a, b = row[k], row[k + 1]
+            row[k], row[k + 1] = c[k] * a + s[k] * b, c[k] * b - s[k] * a
+        size = np.hypot(row[i], row[i + 1])
+        c[i], s[i] = row[i] / size, row[i + 1] / size
+        row[i] = size
+
+
+# --- Newton steps within a box ------------------------------------------------------------------
+#
+#     min over 0 <= alpha <= C of  1/2 alpha'Q alpha - r'alpha
+#
+# The first n of `free` are the coordinates that move.
+
+
+@njit(cache=True, nogil=True)
+def rest(Q, r, alpha, free, n):
+    """r - Q alpha: the negated gradient."""
+    out = np.empty(n)
+    for k in range(n):
+        out[k] = r[free[k]] - inner(Q[free[k]], alpha, len(alpha))
+    return out
+
+
+@njit(cache=True, nogil=True)
+def to_bound(alpha, C, free, n, step):
+    """How far alpha can go along a step, and the place of what then meets its bound, or -1."""
+    length, first = np.inf, -1
+    for k in range(n):
+        room = alpha[free[k]] if step[k] < 0.0 else C - alpha[free[k]]
+        if step[k] != 0.0 and room < length * abs(step[k]):
+            length, first = max(room, 0.0) / abs(step[k]), k
+    return length, first
+
+
+@njit(cache=True, nogil=True)
+def move(alpha, C, free, n, step, length):
+    for k in range(n):
+        alpha[free[k]] = min(max(alpha[free[k]] + length * step[k], 0.0), C)
+
+
+@njit(cache=True, nogil=True)
+def newton(Q, r, C, alpha):
+    """From an alpha inside the box to the least on its face, or on a smaller one; in place.
+
+    A coordinate that meets its bound stays there; it ends when a whole step fits.
+    """
+    n_all = len(r)
+    L, free = np.empty((n_all, n_all)), np.empty(n_all, dtype=np.int64)
+    n = len(r) - n_all  # not a literal: one compiled signature
+    for j in range(n_all):
+        # If coordinate j depends on those before it, go along the direction in which nothing
+        # changes but r'alpha, to the next bound.
+        while 0.0 < alpha[j] < C:
+            free[n] = j
+            if enter(L, n, Q, free, j):
+                n += 1
+                break
+            step = np.empty(n + 1)
+            for k in range(n):
+                step[k] = -L[n, k]
+            backward(L, n, step)
+            step[n] = 1.0
+            if inner(step, rest(Q, r, alpha, free, n + 1), n + 1) < 0.0:
+                for k in range(n + 1):
+                    step[k] = -step[k]
+            length, blocked = to_bound(alpha, C, free, n + 1, step)
+            if blocked < 0:
+                return
+            move(alpha, C, free, n + 1, step, length)
+            alpha[free[blocked]] = 0.0 if step[blocked] < 0.0 else C
+            if blocked < n:
+                leave(L, n, free, blocked)
+                n -= 1
+    while n > 0:
+        step = rest(Q, r, alpha, free, n)
+        forward(L, n, step)
+        backward(L, n, step)
+        length, blocked = to_bound(alpha, C, free, n, step)
+        move(alpha, C, free, n, step, min(length, 1.0))
+        if length >= 1.0:
+            return
+        alpha[free[blocked]] = 0.0 if step[blocked] < 0.0 else C
+        leave(L, n, free, blocked)
+        n -= 1
+
+
+# --- homotopy: alpha as a function of b ----------------------------------------------------------
+#
+#     min over 0 <= alpha <= C of  1/2 alpha'Q alpha - (r - b)'alpha
+#
+# is piecewise linear in b (non-negative least angle regression, with an upper bound). `left` =
+# r - Q alpha is the relevance that each column has left: b for the free columns (0 < alpha < C),
+# at most b where alpha = 0, at least b where alpha = C. As b falls by t, the free alpha rise by t v
+# with Q_ff v = 1, until a column becomes free or is free no more: a knot. The Cholesky factor L of
+# Q_ff follows by a row more or less.
 
 ZERO, FREE, FULL = 0, 1, 2
 
