@@ -35,9 +35,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from mmfs import MMFS, open_store, write_store
-from mmfs.columns import StoreProblem
-from mmfs.columns.store import checksum_of, file_checksum, header_checksum
 from mmfs.io import FileProblem, Table, read_table, write_table
+from mmfs.sources import StoreProblem
+from mmfs.sources.store import checksum_of, file_checksum, header_checksum
 
 SECONDS, ROOM = 5, 400 << 20
 ENDINGS = {

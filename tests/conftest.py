@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
-from mmfs.columns import base
+from mmfs.sources import base
 
 settings.register_profile("default", deadline=None, max_examples=50, derandomize=True)
 settings.load_profile("default")

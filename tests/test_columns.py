@@ -7,10 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from mmfs.columns import DenseColumns, SparseColumns, as_columns
-from mmfs.columns import base as base_module
-from mmfs.columns import dense as dense_module
-from mmfs.columns import sparse as sparse_module
+from mmfs.columns import Adjustment, Columns
+from mmfs.sources import ArraySource, Compressed
+from mmfs.sources import array as array_module
+from mmfs.sources import base as base_module
+from mmfs.sources import compressed as compressed_module
 from tests.elsewhere import ELSEWHERE
 from tests.reference.explicit import standardised
 
@@ -55,6 +56,15 @@ PLACES = {
 }
 
 
+def as_columns(X, center=True, n_jobs=None):
+    return Columns(X, adjustment=Adjustment(center), n_jobs=n_jobs)
+
+
+def moments(columns, V):
+    columns.first_scan(V)
+    return columns.everything.products
+
+
 def centred_vectors(n_rows, q=3):
     V = np.random.default_rng(2).standard_normal((n_rows, q))
     return V - V.mean(axis=0)
@@ -67,16 +77,17 @@ def test_agrees_with_explicit_standardisation(place, center):
     F, V = standardised(X, center), centred_vectors(len(X))
     columns = as_columns(PLACES[place](X), center=center)
     if place not in ELSEWHERE:
-        assert isinstance(columns, SparseColumns if place.startswith("cs") else DenseColumns)
+        kind = Compressed if place.startswith("cs") else ArraySource
+        assert isinstance(columns.source, kind)
 
-    np.testing.assert_allclose(columns.moments(V), F.T @ V, atol=1e-8)
+    np.testing.assert_allclose(moments(columns, V), F.T @ V, atol=1e-8)
     not_centred = V + 1.0
     np.testing.assert_allclose(columns.project(not_centred), F.T @ not_centred, atol=1e-8)
     np.testing.assert_allclose(columns.project(V[:, :1]), F.T @ V[:, :1], atol=1e-8)
-    assert np.array_equal(columns.inverse > 0, np.linalg.norm(F, axis=0) > 0)
+    assert np.array_equal(columns.usable, np.linalg.norm(F, axis=0) > 0)
 
     J, K = np.array([7, 5, 0]), np.array([8, 5])
-    a, b = columns.take(J), columns.take(K)
+    a, b = columns.fetch(J), columns.fetch(K)
     np.testing.assert_allclose(a.dense(), F[:, J], atol=1e-8)
     np.testing.assert_allclose(a.gram(b), F[:, J].T @ F[:, K], atol=1e-7)
     weights = np.arange(10.0).reshape(5, 2)
@@ -92,7 +103,7 @@ def test_all_real_types(place, dtype):
     X = np.rint(3 * example()).astype(dtype)
     V = centred_vectors(len(X))
     columns = as_columns(PLACES[place](X))
-    np.testing.assert_allclose(columns.moments(V), standardised(X).T @ V, atol=1e-6)
+    np.testing.assert_allclose(moments(columns, V), standardised(X).T @ V, atol=1e-6)
     np.testing.assert_allclose(columns.project(V), standardised(X).T @ V, atol=1e-6)
 
 
@@ -103,11 +114,11 @@ def test_memory_mapped(tmp_path):
         np.save(tmp_path / f"{name}.npy", getattr(X, name))
     parts = (np.load(tmp_path / f"{n}.npy", mmap_mode="r") for n in ("data", "indices", "indptr"))
     mapped = sp.csc_array(tuple(parts), shape=X.shape)
-    np.testing.assert_array_equal(as_columns(mapped).moments(V), as_columns(X).moments(V))
+    np.testing.assert_array_equal(moments(as_columns(mapped), V), moments(as_columns(X), V))
     np.save(tmp_path / "dense.npy", X.toarray())
     dense = np.load(tmp_path / "dense.npy", mmap_mode="r")
     np.testing.assert_allclose(
-        as_columns(dense).moments(V), as_columns(X).moments(V), rtol=1e-8, atol=1e-10
+        moments(as_columns(dense), V), moments(as_columns(X), V), rtol=1e-8, atol=1e-10
     )
 
 
@@ -126,25 +137,26 @@ def test_unsorted_and_repeated_entries_are_put_in_order_in_a_copy(kind):
     before = (messy.data.copy(), messy.indices.copy())
     V = centred_vectors(X.shape[0])
     columns = as_columns(messy)
-    np.testing.assert_allclose(columns.moments(V), as_columns(X).moments(V), atol=1e-12)
+    np.testing.assert_allclose(moments(columns, V), moments(as_columns(X), V), atol=1e-12)
     np.testing.assert_allclose(columns.project(V), standardised(X).T @ V, atol=1e-8)
     assert np.array_equal(messy.data, before[0]) and np.array_equal(messy.indices, before[1])
 
 
 @pytest.mark.parametrize("place", ["c_order", "f_order", "csc_array", "csr_array"])
 def test_answers_do_not_depend_on_threads_or_portions(place, monkeypatch):
-    monkeypatch.setattr(sparse_module, "PORTION", 5)
-    monkeypatch.setattr(dense_module, "TILE", 64)
-    monkeypatch.setattr(dense_module, "WIDTH", 7)
+    monkeypatch.setattr(compressed_module, "PORTION", 5)
+    monkeypatch.setattr(array_module, "TILE", 64)
+    monkeypatch.setattr(array_module, "WIDTH", 7)
     X = PLACES[place](example(n_columns=60))
     V = centred_vectors(X.shape[0])
     one, two = as_columns(X, n_jobs=1), as_columns(X, n_jobs=2)
-    assert len(list(getattr(one, "_portions", getattr(one, "_column_tiles", None))())) > 5
-    np.testing.assert_array_equal(one.moments(V), two.moments(V))
+    cut = getattr(one.source, "_blocks", getattr(one.source, "_column_tiles", None))
+    assert len(cut()) > 5
+    np.testing.assert_array_equal(moments(one, V), moments(two, V))
     np.testing.assert_array_equal(one.project(V), two.project(V))
     np.testing.assert_allclose(one.project(V), standardised(X).T @ V, atol=1e-8)
     for columns in (one, two):
-        taken = columns.take(np.array([9, 0, 59, 9])).dense()
+        taken = columns.fetch(np.array([9, 0, 59, 9])).dense()
         np.testing.assert_allclose(taken, standardised(X)[:, [9, 0, 59, 9]], atol=1e-8)
 
 
@@ -160,10 +172,10 @@ def test_threads_are_for_large_data(monkeypatch):
     for store in (np.asarray, sp.csc_array, sp.csr_array):
         columns = as_columns(store(example()), n_jobs=2)
         monkeypatch.setattr(base_module, "WORTH_THREADS", 1 << 22)
-        columns.moments(centred_vectors(columns.shape[0]))
+        moments(columns, centred_vectors(columns.shape[0]))
         assert not started
         monkeypatch.setattr(base_module, "WORTH_THREADS", 0)
-        columns.moments(centred_vectors(columns.shape[0]))
+        moments(columns, centred_vectors(columns.shape[0]))
         assert started
         started.clear()
 
@@ -178,9 +190,9 @@ def test_states_are_counted_against_every_labelling(place, n_cuts):
     cuts[2] = np.inf
     labels = rng.integers(-1, 3, (len(X), 2))  # -1: left out
     columns = as_columns(PLACES[place](X))
-    columns.moments(centred_vectors(len(X)))
-    counts = columns.states(cuts, labels, 4, 0, X.shape[1])
-    part = columns.states(cuts, labels, 4, 2, 5)
+    moments(columns, centred_vectors(len(X)))
+    counts = columns.counts(cuts, labels, 4, 0, X.shape[1])
+    part = columns.counts(cuts, labels, 4, 2, 5)
     np.testing.assert_array_equal(part, counts[2:5])
     states = (X[:, :, None] > cuts).sum(axis=2)
     assert counts.shape == (X.shape[1], n_cuts + 1, 2, 4)
@@ -204,7 +216,7 @@ def test_places_agree_on_any_matrix(X):
     expected = standardised(X).T @ V
     for place in ("c_order", "f_order", "csc_array", "csr_array"):
         np.testing.assert_allclose(
-            as_columns(PLACES[place](X)).moments(V), expected, atol=1e-8, err_msg=place
+            moments(as_columns(PLACES[place](X)), V), expected, atol=1e-8, err_msg=place
         )
 
 
@@ -213,8 +225,8 @@ def test_large_offsets_in_sparse_columns(kind):
     rng = np.random.default_rng(0)
     X = rng.standard_normal((50, 6))
     columns = as_columns(kind(X + 1e7))
-    columns.moments(centred_vectors(50))
-    block = columns.take(np.arange(6))
+    moments(columns, centred_vectors(50))
+    block = columns.fetch(np.arange(6))
     np.testing.assert_allclose(block.gram(block), np.corrcoef(X.T), atol=1e-7)
 
 
@@ -223,24 +235,24 @@ def test_bad_row_numbers_are_refused():
     X.indices = X.indices.copy()
     X.indices[-1] = 10_000
     with pytest.raises(ValueError):
-        as_columns(X).moments(centred_vectors(X.shape[0]))
+        moments(as_columns(X), centred_vectors(X.shape[0]))
 
 
 @pytest.mark.parametrize("portion", [5, 15, 50])
 def test_unsorted_rows_are_noticed_in_every_portion(portion, monkeypatch):
     """Rows are entered by a search, which is at a loss where they are not sorted."""
-    monkeypatch.setattr(sparse_module, "PORTION", portion)
+    monkeypatch.setattr(compressed_module, "PORTION", portion)
     rng = np.random.default_rng(0)
     dense = example(n_columns=60)
     V = centred_vectors(len(dense))
-    expected = as_columns(sp.csr_array(dense)).moments(V)
+    expected = moments(as_columns(sp.csr_array(dense)), V)
     for _ in range(100):
         X = sp.csr_array(dense)
         row = slice(*X.indptr[(i := rng.integers(len(dense))) : i + 2])
         order = rng.permutation(row.stop - row.start)
         X.indices[row], X.data[row] = X.indices[row][order], X.data[row][order]
         X.has_sorted_indices = X.has_canonical_format = False
-        np.testing.assert_allclose(as_columns(X).moments(V), expected, atol=1e-12)
+        np.testing.assert_allclose(moments(as_columns(X), V), expected, atol=1e-12)
 
 
 @pytest.mark.parametrize("dtype", [">f4", ">f8", ">i2", ">i4", ">i8", "<f2", ">f2"])
@@ -250,7 +262,7 @@ def test_numbers_in_any_byte_order(kind, dtype):
     other = kind(np.rint(3 * example()))
     other.data = other.data.astype(dtype)
     X = other.astype(np.float64).toarray()
-    expected = as_columns(kind(X)).moments(centred_vectors(len(X)))
+    expected = moments(as_columns(kind(X)), centred_vectors(len(X)))
     other.indices = other.indices.astype(">i4")
     columns = as_columns(other)
-    np.testing.assert_allclose(columns.moments(centred_vectors(len(X))), expected, atol=1e-9)
+    np.testing.assert_allclose(moments(columns, centred_vectors(len(X))), expected, atol=1e-9)

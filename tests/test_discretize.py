@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from mmfs._compiled import counting
-from mmfs.columns import as_columns
+from mmfs.columns import Columns
 from mmfs.discretize import DISCRETIZATIONS, FREQUENCY_STATES, discretize, entropy_of, xlogx
 from tests.reference import discrete
 
@@ -16,8 +16,8 @@ STORAGES = [np.asarray, np.asfortranarray, sp.csc_array, sp.csr_array]
 
 
 def states_of(rule, X, labels, storage=np.asarray):
-    columns = as_columns(storage(X))
-    columns.moments(np.zeros((len(X), 1)))
+    columns = Columns(storage(X))
+    columns.first_scan(np.zeros((len(X), 1)))
     return discretize(rule, columns, labels, int(labels.max()) + 1)
 
 

@@ -1,14 +1,15 @@
 import numpy as np
 
-from mmfs.columns import as_columns
+from mmfs.columns import Adjustment, Columns
 from mmfs.columns.distinct import fingerprint_vectors, repeats
 
 
 def repeated(X, mirrors=False, r=None, center=True):
-    columns = as_columns(X, center=center)
-    keys = columns.moments(fingerprint_vectors(len(X), center))
+    columns = Columns(X, adjustment=Adjustment(center))
+    columns.first_scan(fingerprint_vectors(len(X), center))
+    keys = columns.everything.products
     r = np.zeros(X.shape[1]) if r is None else r
-    return np.flatnonzero(repeats(keys, r, columns.inverse > 0, mirrors)).tolist()
+    return np.flatnonzero(repeats(keys, r, columns.usable, mirrors)).tolist()
 
 
 def example():

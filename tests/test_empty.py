@@ -5,7 +5,8 @@ import pytest
 import scipy.sparse as sp
 
 from mmfs import MMFS
-from mmfs.columns.empty import FEW, without_empty
+from mmfs.sources import as_source
+from mmfs.sources.empty import FEW
 
 
 @pytest.fixture
@@ -84,15 +85,17 @@ def test_nothing_but_empty_columns():
 def test_only_where_it_pays():
     rng = np.random.default_rng(0)
     small = sp.csc_array((5, 100))
-    assert without_empty(small) == (small, None)
     dense = rng.standard_normal((5, 2 * FEW))
-    assert without_empty(dense)[0] is dense
     full = sp.csc_array(dense)
-    assert without_empty(full)[0] is full and without_empty(full.tocsr())[1] is None
+    for X in (small, dense, full, full.tocsr()):
+        source = as_source(X)
+        rest, left = source.without_empty()
+        assert rest is source and left is None
     half = full.copy()
     half[:, np.arange(0, FEW + 2)] = 0
     half.eliminate_zeros()
-    rest, left = without_empty(half)
+    source, left = as_source(half).without_empty()
+    rest = source.X
     assert left.tolist() == list(range(FEW + 2, 2 * FEW))
     assert np.shares_memory(rest.data, half.data) and np.shares_memory(rest.indices, half.indices)
     np.testing.assert_array_equal(rest.toarray(), dense[:, left])

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from sklearn.exceptions import ConvergenceWarning
 
 from mmfs import FGM, GDM
-from mmfs.columns import as_columns
+from mmfs.columns import Columns
 from mmfs.comparators.groups import GroupSVM, bound, norms, shrink
 from tests.reference import selectors
 
@@ -28,8 +28,8 @@ def standard(X):
 
 
 def svm_of(X, y, C, storage=np.asarray):
-    columns = as_columns(storage(X))
-    columns.moments(np.zeros((len(X), 1)))
+    columns = Columns(storage(X))
+    columns.first_scan(np.zeros((len(X), 1)))
     return GroupSVM(columns, y[:, None], C)
 
 

@@ -9,7 +9,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import mmfs.hsic
 from mmfs import MMFS, MMFSCV, MaxRel
-from mmfs.columns import as_columns
+from mmfs.columns import Columns
 from mmfs.datasets import make_nonlinear
 from mmfs.hsic import RowComparison, hsic
 from tests.reference.hsic import delta, features, gaussian, of_column
@@ -24,8 +24,8 @@ def test_scikit_learn_conventions(estimator, check):
 
 
 def comparison(X, how):
-    columns = as_columns(X)
-    columns.moments(np.zeros((X.shape[0], 0)))
+    columns = Columns(X)
+    columns.first_scan(np.zeros((X.shape[0], 1)))
     return RowComparison(columns, how), columns
 
 

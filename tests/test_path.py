@@ -12,7 +12,7 @@ from sklearn.linear_model import lars_path
 
 import mmfs.problem
 from mmfs import MMFS, mmfs_path
-from mmfs.columns import DenseColumns
+from mmfs.columns import Columns
 from mmfs.kernels import rbf, similarity_of
 from mmfs.problem import Problem
 from mmfs.solvers.path import falling_gammas
@@ -78,7 +78,7 @@ def test_fifty_points_are_certified_together_as_if_each_were_judged_alone(
     F, Y = standardised(X), standardised(y[:, None])
     selector = MMFS(30)
     posed, _ = selector._pose(X, y)
-    problem, n_before = posed.problem, posed.columns.n_passes
+    problem, n_before = posed.problem, posed.columns.n_scans
     J = np.sort(np.argsort(-posed.relevance)[:n_taken])
     taken = problem.Q.take(J)
     Q = problem.Q.gram(taken, taken)
@@ -86,7 +86,7 @@ def test_fifty_points_are_certified_together_as_if_each_were_judged_alone(
     alphas = np.column_stack([solve_dual(Q, problem.r[J], 1.0, gamma)[0] for gamma in gammas])
     alphas[alphas < 1e-7] = 0
     among, verdicts = problem.judge_all(taken, Q, alphas, gammas, np.ones(50))
-    assert posed.columns.n_passes - n_before <= n_passes
+    assert posed.columns.n_scans - n_before <= n_passes
     signs = np.sign(F.T @ Y)[:, 0]
     for t, gamma in enumerate(gammas):
         alone = problem.judge(taken, alphas[:, t], gamma)
@@ -268,13 +268,13 @@ def test_gammas_or_Cs(wide):
 def test_many_outputs_are_certified_without_many_numbers_at_once(wide, monkeypatch):
     """With q outputs every alpha takes q vectors: fewer are looked at together."""
     widths = []
-    project = DenseColumns.project
+    project = Columns.project
 
     def watched(self, V):
         widths.append(V.shape[1])
         return project(self, V)
 
-    monkeypatch.setattr(DenseColumns, "project", watched)
+    monkeypatch.setattr(Columns, "project", watched)
     monkeypatch.setattr(mmfs.problem, "NUMBERS", 3000 * 10)
     monkeypatch.setattr(mmfs.problem, "DOUBTFUL", 10)
     X = wide[0]

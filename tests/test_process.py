@@ -14,7 +14,7 @@ import scipy.sparse as sp
 
 from benchmarks import exits
 from mmfs import MMFS, MRMR
-from mmfs._compiled import active_set, counting, descent, passes, vectors
+from mmfs._compiled import active_set, counting, descent, scans, vectors
 from mmfs.datasets import make_wide_sparse
 
 
@@ -33,10 +33,10 @@ def run(code, **environment):
 
 COMPILED = """
     from numba.core.dispatcher import Dispatcher
-    from mmfs._compiled import active_set, counting, descent, passes, vectors
+    from mmfs._compiled import active_set, counting, descent, scans, vectors
     kernels = [
         k
-        for m in (active_set, counting, descent, passes, vectors)
+        for m in (active_set, counting, descent, scans, vectors)
         for k in vars(m).values()
         if isinstance(k, Dispatcher)
     ]
@@ -92,7 +92,7 @@ def test_compiled_signatures_stay_few():
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((30, 40)), np.arange(30) % 2
     loops = (
-        passes.csc_moments, passes.csc_products, passes.csr_moments, descent.dcd, active_set.newton,
+        scans.csc_sums, scans.csc_products, scans.csr_sums, descent.dcd, active_set.newton,
         active_set.let_b_fall, vectors.gather, vectors.mark_repeats, counting.csc_states,
     )  # fmt: skip
     before = [len(loop.signatures) for loop in loops]

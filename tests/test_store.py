@@ -32,10 +32,10 @@ from mmfs import (
     open_store,
     write_store,
 )
-from mmfs.columns import StoreProblem
-from mmfs.columns.store import PORTION, checksum_of, file_checksum, header_checksum
 from mmfs.io import Asked, FileProblem, convert_to_store, read_table
 from mmfs.io import runs as runs_module
+from mmfs.sources import StoreProblem
+from mmfs.sources.store import PORTION, checksum_of, file_checksum, header_checksum
 from tests.elsewhere import ELSEWHERE
 
 

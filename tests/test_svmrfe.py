@@ -82,11 +82,11 @@ def test_no_copy_while_columns_are_erased(data):
 
 class _Data:
     def __init__(self, X):
-        from mmfs.columns import as_columns
+        from mmfs.columns import Columns
 
-        self.X, self.columns = X, as_columns(X)
-        self.columns.moments(np.zeros((X.shape[0], 1)))
-        self.usable = self.columns.inverse > 0
+        self.X, self.columns = X, Columns(X)
+        self.columns.first_scan(np.zeros((X.shape[0], 1)))
+        self.usable = self.columns.usable
 
 
 def test_an_svm_that_does_not_converge_is_reported_once(data):

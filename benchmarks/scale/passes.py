@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from mmfs.columns import as_columns
+from mmfs.columns import Columns
 
 PART = "passes"
 ROWS, QUICK = (10_000, 100_000, 1_000_000, 10_000_000), (10_000, 20_000)
@@ -17,13 +17,13 @@ COLUMNS, PER_COLUMN, TURNS = 20_000, 1_000, 3
 def measure(folder: Path, quick: bool) -> list[dict[str, Any]]:
     out = []
     for n_rows in QUICK if quick else ROWS:
-        columns = as_columns(_spread(n_rows, 200 if quick else COLUMNS))
+        columns = Columns(_spread(n_rows, 200 if quick else COLUMNS))
         V = np.random.default_rng(0).standard_normal((n_rows, 3))
         V -= V.mean(axis=0)
-        n_entries = columns.X.nnz
+        n_entries = columns.source.size
         first, further = [], []
         for _ in range(TURNS + 1):
-            first.append(_seconds(columns.moments, V))
+            first.append(_seconds(columns.first_scan, V))
             further.append(_seconds(columns.project, V[:, :1]))
         nanoseconds = [1e9 * float(np.median(some[1:])) / n_entries for some in (first, further)]
         out.append({"rows": n_rows, "first": nanoseconds[0], "further": nanoseconds[1]})

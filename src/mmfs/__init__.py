@@ -1,7 +1,6 @@
 """Max-margin feature selection."""
 
 from mmfs.choosing import MMFSCV, MMFSIC, KnockoffSelector, StabilitySelector, mmfs_path
-from mmfs.columns import Rows, Store, open_store
 from mmfs.comparators import FCBF, FGM, GDM, MRMR, QPFS, SVMRFE, MaxRel
 from mmfs.comparing import Comparison, compare
 from mmfs.io import write_store
@@ -13,6 +12,8 @@ from mmfs.plots import (
     SimilarityDisplay,
 )
 from mmfs.selector import MMFS
+from mmfs.sources import RowStream as Rows
+from mmfs.sources import Store, open_store
 
 __version__ = "0.1.0"
 

@@ -10,10 +10,10 @@ from sklearn.base import BaseEstimator
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from mmfs.columns import Columns, Elsewhere, as_columns, elsewhere, is_dask
+from mmfs.columns import Adjustment, Columns
 from mmfs.columns.distinct import fingerprint_vectors, repeats
-from mmfs.columns.empty import without_empty
 from mmfs.relevance import relevance_of
+from mmfs.sources import Elsewhere, as_source, elsewhere, is_dask
 from mmfs.target import Target, encode_target
 from mmfs.validation import Rule, check_columns, check_finite, read_input, refuse_constant
 
@@ -35,7 +35,7 @@ class Data:
     @property
     def usable(self) -> Array:
         """Mask of the columns that are not constant."""
-        return self.columns.inverse > 0
+        return self.columns.usable
 
     def relevance(self, kind: Any, random_state: Any, scale: str | None = None) -> Array:
         """Of every column, by one of RELEVANCES, an array, or a function of (X, y)."""
@@ -66,10 +66,13 @@ def first_pass(
 ) -> Data:
     """Read X once: mean and scale of every column, its products with the target, fingerprints."""
     target = encode_target(y, task)
-    X, left = without_empty(X) if leave_out_empty else (X, None)
-    columns = as_columns(X, center=center, n_jobs=n_jobs)
+    source, left = as_source(X), None
+    if leave_out_empty:
+        source, left = source.without_empty()
+    columns = Columns(source, adjustment=Adjustment(center), n_jobs=n_jobs)
     q = target.Y.shape[1]
-    products = columns.moments(np.hstack([target.Y, fingerprint_vectors(X.shape[0], center)]))
+    columns.first_scan(np.hstack([target.Y, fingerprint_vectors(X.shape[0], center)]))
+    products = columns.everything.products
     return Data(X, y, columns, target, products[:, :q], products[:, q:], left)
 
 
@@ -151,7 +154,7 @@ class Selector(SelectorMixin, BaseEstimator):
         X = elsewhere(X)
         if isinstance(X, Elsewhere):
             check_columns(self, X)
-            return X.load(np.sort(self.indices_))
+            return X.fetch(np.sort(self.indices_))
         if getattr(X, "format", None) != "csc":
             return super().transform(X)
         X = validate_data(self, X, dtype=None, accept_sparse="csc", reset=False)

@@ -7,13 +7,13 @@ each column its cuts; the state of a value is the number of cuts below it.
 from collections.abc import Iterator
 from functools import cached_property
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from mmfs._compiled import counting
-from mmfs.columns import Columns, Elsewhere, as_columns, label_counts
+from mmfs.columns import Columns
+from mmfs.sources import Source, label_counts
 
 Array = np.ndarray
 
@@ -96,13 +96,13 @@ class States:
 
     def only(self, J: Array) -> "States":
         """The columns J alone: a copy of them."""
-        columns = as_columns(self.columns.X[:, J], n_jobs=self.columns.n_jobs)
+        columns = Columns(self.columns.source.fetch(J), n_jobs=self.columns.n_jobs)
         states = States(columns, self.cuts[J], self.folded)
         states.totals = self.totals[J]
         return states
 
     def _counts(self, labels: Array, n_labels: int, start: int, stop: int) -> Array:
-        counts = self.columns.states(self.cuts, labels, n_labels, start, stop)
+        counts = self.columns.counts(self.cuts, labels, n_labels, start, stop)
         if self.folded:
             counts[:, 0] += counts[:, 2]
             counts[:, 2] = 0
@@ -135,16 +135,17 @@ def discretize(rule: str, columns: Columns, labels: Array, n_labels: int) -> Sta
     if rule == "nonzero":
         return nonzero(columns)
     if rule == "equal_frequency":
-        return States(columns, _by_frequency(columns.X))
-    return States(columns, _by_description_length(columns.X, labels, n_labels))
+        return States(columns, _by_frequency(columns.source))
+    return States(columns, _by_description_length(columns.source, labels, n_labels))
 
 
 def three_states(columns: Columns) -> States:
     """Cut at mean -+ one deviation (with `center=False`: of the un-centred column, from zero)."""
-    deviation = np.zeros_like(columns.inverse)
-    np.divide(1.0, columns.inverse, out=deviation, where=columns.inverse > 0)
+    center, inverse = columns.everything.center, columns.everything.inverse
+    deviation = np.zeros_like(inverse)
+    np.divide(1.0, inverse, out=deviation, where=inverse > 0)
     deviation *= (1 - 1e-9) / np.sqrt(columns.shape[0])  # a balanced 0/1 column has two states
-    return States(columns, np.column_stack([columns.mean - deviation, columns.mean + deviation]))
+    return States(columns, np.column_stack([center - deviation, center + deviation]))
 
 
 def nonzero(columns: Columns) -> States:
@@ -153,7 +154,7 @@ def nonzero(columns: Columns) -> States:
     return States(columns, np.tile(around_zero, (columns.shape[1], 1)), folded=True)
 
 
-def _by_frequency(X: Any) -> Array:
+def _by_frequency(X: Source) -> Array:
     cuts = np.empty((X.shape[1], FREQUENCY_STATES - 1))
     for first, indptr, _, data in _compressed(X):
         part = cuts[first : first + len(indptr) - 1]
@@ -161,7 +162,7 @@ def _by_frequency(X: Any) -> Array:
     return cuts
 
 
-def _by_description_length(X: Any, labels: Array, n_labels: int) -> Array:
+def _by_description_length(X: Source, labels: Array, n_labels: int) -> Array:
     cuts = np.full((X.shape[1], MOST_CUTS), np.inf)
     sizes = np.bincount(labels, minlength=n_labels)
     table = xlogx(X.shape[0])
@@ -172,23 +173,17 @@ def _by_description_length(X: Any, labels: Array, n_labels: int) -> Array:
     return np.ascontiguousarray(cuts[:, : max(used, 1)])
 
 
-def _compressed(X: Any) -> Iterator[tuple[int, Array, Array, Array]]:
+def _compressed(X: Source) -> Iterator[tuple[int, Array, Array, Array]]:
     """Some columns at a time: the first one's index; indptr, indices and data of all of them."""
-    n_rows, n_columns = X.shape
-    if isinstance(X, np.ndarray):
-        filled = np.arange(n_columns + 1) * n_rows
-    elif isinstance(X, Elsewhere):
-        filled = X.begins
-    elif X.format == "csc":
-        filled = X.indptr
-    else:
-        filled = np.append(0, np.cumsum(np.bincount(X.indices, minlength=n_columns)))
+    (n_rows, n_columns), filled = X.shape, X.begins
     cuts = np.searchsorted(filled, np.arange(PORTION, filled[-1], PORTION))
     for a, b in pairwise(np.unique([0, *cuts, n_columns]).tolist()):
-        if isinstance(X, np.ndarray):
+        part = X.fetch(np.arange(a, b))
+        if isinstance(part, np.ndarray):
             rows = np.tile(np.arange(n_rows, dtype=np.int32), b - a)
-            yield a, filled[: b - a + 1], rows, X[:, a:b].ravel(order="F").astype(np.float64)
+            indptr = n_rows * np.arange(b - a + 1)
+            yield a, indptr, rows, part.ravel(order="F").astype(np.float64)
         else:
-            part = sp.csc_array(X[:, a:b])
+            part = sp.csc_array(part)
             indptr, indices = part.indptr.astype(np.int64), part.indices.astype(np.int32)
             yield a, indptr, indices, part.data.astype(np.float64)

@@ -15,11 +15,11 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mmfs.base import first_pass
-from mmfs.columns import Elsewhere, elsewhere, is_store
 from mmfs.hsic import hsic
 from mmfs.kernels import Precomputed, Similarity, similarity_of
 from mmfs.needed import needed
 from mmfs.posing import kind_of_relevance
+from mmfs.sources import Elsewhere, elsewhere, is_store
 from mmfs.validation import check_columns, is_int, is_name
 
 Array = np.ndarray

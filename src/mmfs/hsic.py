@@ -17,6 +17,7 @@ import numpy as np
 
 from mmfs._compiled import blocks as compiled
 from mmfs.columns import Block, Columns
+from mmfs.sources import InMemory
 
 Array = np.ndarray
 
@@ -93,7 +94,7 @@ class RowComparison:
         self.group = max(1, HELD // self.n_entries)
 
     def take(self, J: Array) -> Block:
-        return self.columns.columnwise.take(J)
+        return self.columns.columnwise.fetch(J)
 
     def gram(self, a: Array, b: Array) -> Array:
         """Phi_a'Phi_b."""
@@ -117,7 +118,7 @@ class RowComparison:
     def project(self, W: Array) -> Array:
         """Phi'W for all columns: one pass over the data."""
         n_columns = self.columns.shape[1]
-        self.columns.n_passes += 1
+        self.columns.n_scans += 1
         out = np.zeros((n_columns, W.shape[1]))
         by_block = W.reshape(self.n_blocks, self.n_entries, -1).transpose(0, 2, 1).copy()
         step = max(1, NUMBERS // self.n_entries)
@@ -132,7 +133,10 @@ class RowComparison:
                 compiled.add_products(K, *pairs, by_block, out[here])
             out[here] *= self._scale(values)[:, None]
 
-        self.columns._each(work, [(start,) for start in range(0, n_columns, self.tile)])
+        tasks = [(start,) for start in range(0, n_columns, self.tile)]
+        source = self.columns.columnwise.source
+        assert isinstance(source, InMemory)
+        source.each(work, tasks, self.columns.n_jobs)
         return out
 
     def of_classes(self, labels: Array) -> Array:

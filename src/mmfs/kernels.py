@@ -101,7 +101,7 @@ class Correlation:
         self.mirrors = U is not None
 
     def take(self, J: Array) -> Taken:
-        return Taken(J, self.columns.take(J), None if self.U is None else self.U[J])
+        return Taken(J, self.columns.fetch(J), None if self.U is None else self.U[J])
 
     def gram(self, a: Taken, b: Taken) -> Array:
         assert a.block is not None and b.block is not None
@@ -186,7 +186,7 @@ class OfCorrelation:
         self.largest = float(same[-1])
 
     def take(self, J: Array) -> Taken:
-        return Taken(J, self.columns.take(J))
+        return Taken(J, self.columns.fetch(J))
 
     def gram(self, a: Taken, b: Taken) -> Array:
         assert a.block is not None and b.block is not None

@@ -60,7 +60,7 @@ class Posed:
 
     @property
     def n_passes(self) -> int:
-        return 1 if self.columns is None else self.columns.n_passes
+        return 1 if self.columns is None else self.columns.n_scans
 
     def number(self, asked: int | float | None) -> int | None:
         return number_to_select(asked, self.n_columns, int(self.usable.sum()))

@@ -53,7 +53,7 @@ def relevance_of(
 
     `products` = F'Y is known from the first pass; "correlation" needs no other.
     """
-    usable = columns.inverse > 0
+    usable = columns.usable
     if how := as_hsic(kind):
         return np.where(usable, dependence(columns, target, how), 0.0)
     if callable(kind):

@@ -7,9 +7,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from mmfs import reducing
 from mmfs.base import Selector
-from mmfs.columns import DaskData, elsewhere
 from mmfs.explain import CHANCE, explain, noise_of
 from mmfs.hsic import hsic
 from mmfs.kernels import KERNELS
@@ -244,11 +242,7 @@ class MMFS(Selector):
         self.verbose = verbose
 
     def _fit(self, X: Any, y: Any) -> None:
-        X = elsewhere(X)
-        if isinstance(X, DaskData) and X.shape[1] > reducing.HELD:
-            reducing.fit(self, X, y)
-        else:
-            self._solve(*self._pose(X, y, leave_out_empty=True))
+        self._solve(*self._pose(X, y, leave_out_empty=True))
         if noise := noise_of(self):
             warn_caller(noise, ChanceWarning)
 

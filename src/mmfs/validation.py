@@ -10,8 +10,9 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import validate_data
 
-from mmfs.columns import Columns, Elsewhere, elsewhere, is_dask
+from mmfs.columns import Columns
 from mmfs.relevance import RELEVANCES
+from mmfs.sources import Elsewhere, elsewhere, is_dask
 from mmfs.target import plain_labels, refuse_other_targets
 
 Array = np.ndarray
@@ -202,11 +203,11 @@ def refuse_elsewhere(X: Any, name: str) -> None:
 
 
 def check_finite(columns: Columns, names: Array | None, numbers: Array | None = None) -> None:
-    """After `moments`: no column may hold NaN, infinity, or numbers whose squares overflow.
+    """After the first scan: no column may hold NaN, infinity, or numbers whose squares overflow.
 
     `numbers` are those of the columns in X, if they are not all there.
     """
-    bad = np.flatnonzero(~np.isfinite(columns.inverse))
+    bad = np.flatnonzero(~np.isfinite(columns.everything.inverse))
     if len(bad) == 0:
         return
     j = int(bad[0]) if numbers is None else int(numbers[bad[0]])

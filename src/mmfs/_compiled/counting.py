@@ -17,24 +17,24 @@ def _state(x, cuts, j):
 
 
 @njit(cache=True, nogil=True)
-def all_absent(cuts, sizes, start, stop, first, counts):
-    """counts[j - first, state, c, label] of columns start..stop as if every entry were zero."""
-    for j in range(start, stop):
+def all_absent(cuts, sizes, counts):
+    """counts[j, state, c, label] of columns with these cuts as if every entry were zero."""
+    for j in range(len(counts)):
         absent = _state(0.0, cuts, j)
         for state in range(counts.shape[1]):
             for c in range(counts.shape[2]):
                 for label in range(counts.shape[3]):
-                    counts[j - first, state, c, label] = sizes[c, label] if state == absent else 0
+                    counts[j, state, c, label] = sizes[c, label] if state == absent else 0
 
 
 @njit(cache=True, nogil=True)
-def csc_states(indptr, indices, data, cuts, labels, sizes, start, stop, first, counts):
-    """counts[j - first, state, c, label] of columns start..stop; sizes[c, label]: of all rows."""
-    all_absent(cuts, sizes, start, stop, first, counts)
-    for j in range(start, stop):
+def csc_states(indptr, indices, data, cuts, labels, sizes, start, stop, counts):
+    """counts[j, state, c, label] of columns start..stop, with their cuts; sizes: of all rows."""
+    all_absent(cuts, sizes, counts)
+    for j in range(stop - start):
         absent = _state(0.0, cuts, j)
-        for k in range(indptr[j], indptr[j + 1]):
-            _move(counts, j - first, absent, _state(data[k], cuts, j), labels, indices[k])
+        for k in range(indptr[start + j], indptr[start + j + 1]):
+            _move(counts, j, absent, _state(data[k], cuts, j), labels, indices[k])
 
 
 @njit(cache=True, nogil=True)

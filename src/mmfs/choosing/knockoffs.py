@@ -141,7 +141,7 @@ class KnockoffSelector(Selector):
                 "part of them first, in other rows, or use StabilitySelector."
             )
         rng = check_random_state(self.random_state)
-        Z = np.sqrt(len(data.y)) * data.columns.take(J).dense()
+        Z = np.sqrt(len(data.y)) * data.columns.fetch(J).dense()
         both = np.hstack([Z, knockoffs(Z, self._correlations(Z, J, data.X.shape[1]), rng)])
         self._say(f"made {len(J):,} knockoffs, solving for {2 * len(J):,} columns")
         # In random order, so that what depends on the order favours neither.

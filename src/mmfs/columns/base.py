@@ -1,174 +1,127 @@
-"""What a place for data has to offer: four operations on standardised columns.
+"""M x N data seen as N standardised columns, wherever they are."""
 
-In memory these are `DenseColumns`, `CscColumns` and `CsrColumns`; data that are not in memory are
-`Elsewhere`, and say themselves what their columns are.
-
-Column j of the data, x_j, is standardised to f_j = (x_j - mean_j) * inverse_j: unit norm, and
-zero mean unless `center=False`. It is never stored in that form. F is the matrix of all f_j.
-"""
-
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
-from typing import Any, Protocol, Self
+from collections.abc import Callable
+from copy import copy
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from joblib import Parallel, delayed, effective_n_jobs
+
+from mmfs.columns.fetched import Block, DenseBlock, SparseBlock
+from mmfs.columns.standardise import Adjustment, Facts, Finish, joined
+from mmfs.sources import ArraySource, as_source
 
 Array = np.ndarray
 
-# Vectors and states are handled this many numbers at a time: the cache holds them.
-TILE = 1 << 17
 
-# From this mean on, in norms of what varies around it, a product should not be centred afterwards:
-# it would lose its digits.
-OFFSET = 1e3
+class Columns:
+    """Scans of all columns, and a few fetched; `first_scan` comes before all else."""
 
-
-def is_far(mean: Any, inverse: Any, n_rows: int) -> Any:
-    """Whether columns vary so little around their means that these are subtracted first.
-
-    One entry of a sparse column that is not stored is as far from the mean as zero is; so no column
-    that is far from zero, in the norm of what varies, lacks an entry.
-    """
-    return np.abs(mean) * inverse > far_from(n_rows)
-
-
-def far_from(n_rows: int) -> float:
-    """The mean, in norms of what varies around it, beyond which a column is far from zero."""
-    return max(1.0, OFFSET / float(np.sqrt(n_rows)))
-
-
-# Stored numbers that take longer to read than threads to start.
-WORTH_THREADS = 1 << 22
-
-
-class Block(Protocol):
-    """A few columns brought here by `Columns.take`, enough to be worked on at leisure."""
-
-    @property
-    def stored(self) -> int:
-        """Numbers that a product with all columns reads."""
-
-    def gram(self, other: Self) -> Array:
-        """F_self'F_other, the correlations between two sets of columns."""
-
-    def combine(self, weights: Array) -> Array:
-        """F weights, for weights with a row per column: a matrix of M rows."""
-
-    def dense(self) -> Array:
-        """The standardised columns themselves, M x n."""
-
-    def operator(self) -> Any:
-        """The same to multiply with, many times: A @ W and A.T @ V."""
-
-    def join(self, other: Self) -> Self:
-        """These columns followed by those of another block of the same data."""
-
-    def only(self, mask: Array) -> Self:
-        """The columns where a mask is True, or at some places."""
-
-
-class Columns(ABC):
-    """M x N data seen as N standardised columns; `moments` comes before all else."""
-
-    def __init__(self, X: Any, *, center: bool = True, n_jobs: int | None = None) -> None:
-        self.X = X
-        self.shape: tuple[int, int] = X.shape
-        self.center = center
+    def __init__(
+        self, X: Any, *, adjustment: Adjustment | None = None, n_jobs: int | None = None
+    ) -> None:
+        self.source = as_source(X)
+        self.shape: tuple[int, int] = self.source.shape
+        self.adjustment = adjustment or Adjustment()
         self.n_jobs = n_jobs
-        self.n_passes = 0  # how often all of X was read
-        self.mean = np.empty(0)
-        self.inverse = np.empty(0)  # 1 / scale; 0 for a constant column, NaN for one not finite
+        self.n_scans = 0
+        self.facts: list[Any] = []  # of every block, where it is
 
-    @abstractmethod
-    def moments(self, V: Array) -> Array:
-        """Find mean and scale of every column; return F'V for V (M x q).
+    def first_scan(self, Y: Array) -> None:
+        """Find centre and scale of every column, and F'Y for a target Y (M x q) with B'Y = 0."""
+        self.n_scans += 1
+        vars(self).pop("everything", None)
+        finish = Finish(self.adjustment.centered, self.shape[0], self.adjustment.n_covariates)
+        V = self.adjustment.first_vectors(Y)
+        self.facts = self.source.first_scan(V, self.adjustment.centered, finish, self.n_jobs)
 
-        If columns are centred, those of V must be too.
-        """
+    def scan(self, V: Array, reduce: Callable[[Array, Facts], Any]) -> list[Any]:
+        """reduce(F'V, facts) of every block, done where it is; V (M x q) holds a few vectors."""
+        self.n_scans += 1
+        V = self.adjustment.vectors(self.adjustment.residual(V))
+        return self.source.scan(V, self.facts, Scaled(reduce), self.n_jobs)
 
-    @abstractmethod
-    def project(self, V: Array) -> Array:
-        """F'V (N x q) for a few vectors, the columns of V (M x q)."""
+    def ask(self, reduce: Callable[[Facts], Any]) -> list[Any]:
+        """reduce(facts) of every block: no data are read."""
+        return self.source.ask(self.facts, reduce)
 
-    @abstractmethod
-    def take(self, J: Array) -> Block:
+    def fetch(self, J: Array) -> Block:
         """The columns J."""
-
-    @abstractmethod
-    def states(self, cuts: Array, labels: Array, n_labels: int, start: int, stop: int) -> Array:
-        """counts[j, state, c, label]: rows with that state of column j and label of labelling c.
-
-        For columns start..stop, the first of which is j = 0. The state of a value is the number
-        of its column's cuts (a row of `cuts`) below it; `labels` (M x L) holds several
-        labellings, each of whole numbers below n_labels, or -1 for rows that are left out.
-        """
-
-    @property
-    def columnwise(self) -> Any:
-        """The same data, stored so that single columns are quickly read."""
-        return self
-
-    def correlations(self, J: Array) -> Array:
-        """F'F_J: of every column with each of the columns J, which are made dense."""
-        return self.project(self.take(J).dense())
+        J = np.asarray(J)
+        places, parts = zip(*self.ask(Pick(J)), strict=True)
+        facts = joined(parts).only(np.argsort(np.concatenate(places), kind="stable"))
+        if isinstance(self.source, ArraySource):
+            return DenseBlock(self.source.X, J, facts, self.adjustment)
+        X = self.source.fetch(J, self.n_jobs)
+        if sp.issparse(X):
+            return SparseBlock.of(sp.csc_array(X), facts, self.adjustment)
+        return DenseBlock(X, np.arange(len(J)), facts, self.adjustment)
 
     def values(self, J: Array) -> Array:
         """The columns J as they are, dense, in double precision."""
-        X = self.X[:, J]
+        X = self.source.fetch(J, self.n_jobs)
         return np.asarray(X.toarray() if sp.issparse(X) else X, dtype=np.float64)
 
-    def _each(self, work: Callable[..., Any], tasks: Iterable[tuple]) -> list[Any]:
-        """Do the tasks, in threads if `n_jobs` says so; how they are cut does not depend on it."""
-        if effective_n_jobs(self.n_jobs) == 1 or self.X.size < WORTH_THREADS:
-            return [work(*task) for task in tasks]
-        threads = Parallel(n_jobs=self.n_jobs, prefer="threads")
-        return threads(delayed(work)(*task) for task in tasks)
+    def counts(self, cuts: Array, labels: Array, n_labels: int, start: int, stop: int) -> Array:
+        """As `Source.counts`."""
+        self.n_scans += start == 0
+        return self.source.counts(cuts, labels, n_labels, start, stop, self.n_jobs)
 
+    @cached_property
+    def columnwise(self) -> "Columns":
+        """The same columns, stored so that single ones are quickly read."""
+        if self.source.columnwise is self.source:
+            return self
+        other = copy(self)
+        other.source = self.source.columnwise
+        return other
 
-class Elsewhere(ABC):
-    """Data that are not in memory, but on disk or on other machines, as selectors take them."""
+    # --- with a number for every column, here: for methods that need them all -------------------
 
-    shape: tuple[int, int]
-    feature_names: Any = None  # a sequence of text, or None
+    def project(self, V: Array) -> Array:
+        """F'V (N x q)."""
+        return np.concatenate(self.scan(V, _products))
 
-    @abstractmethod
-    def columns(self, *, center: bool, n_jobs: int | None) -> Columns:
-        """The columns, where they are."""
+    def correlations(self, J: Array) -> Array:
+        """F'F_J: of every column with each of the columns J, which are made dense."""
+        return self.project(self.fetch(J).dense())
 
-    @abstractmethod
-    def load(self, J: Array) -> Any:
-        """The columns J, brought into memory: compressed columns or an array."""
+    @cached_property
+    def everything(self) -> Facts:
+        """The facts of all columns."""
+        return joined(self.ask(_itself))
 
     @property
-    def begins(self) -> Array:
-        """Stored numbers before each column, and in all, at most."""
-        return np.arange(self.shape[1] + 1) * self.shape[0]
-
-    def without_empty(self) -> tuple["Elsewhere", Array | None]:
-        """As `mmfs.columns.empty.without_empty`."""
-        return self, None
-
-    @abstractmethod
-    def of_rows(self, rows: Array) -> "Elsewhere":
-        """Some of the rows, by rising numbers, where they are."""
-
-    def __len__(self) -> int:
-        return self.shape[0]
-
-    def __getitem__(self, where: Any) -> Any:
-        """Rows stay where they are: X[rows]. Columns are brought into memory: X[:, columns]."""
-        rows, columns = where if isinstance(where, tuple) else (where, None)
-        data = self
-        if not (isinstance(rows, slice) and rows == slice(None)):
-            numbers = np.arange(self.shape[0])[rows]
-            if numbers.ndim != 1 or (np.diff(numbers) <= 0).any():
-                raise ValueError(f"{self} gives rows in rising order alone; sort their numbers.")
-            data = self.of_rows(numbers)
-        return data if columns is None else data.load(np.arange(self.shape[1])[columns].reshape(-1))
+    def usable(self) -> Array:
+        """Mask of the columns that are not constant."""
+        return self.everything.inverse > 0
 
 
-def label_counts(labels: Array, n_labels: int) -> Array:
-    """counts[c, label]: rows with that label in labelling c; -1 is no label."""
-    return np.array([np.bincount(column + 1, minlength=n_labels + 1)[1:] for column in labels.T])
+class Scaled(NamedTuple):
+    """From products of raw columns to those of standardised ones, and on."""
+
+    reduce: Callable[[Array, Facts], Any]
+
+    def __call__(self, products: Array, facts: Facts) -> Any:
+        products *= facts.inverse[:, None]
+        return self.reduce(products, facts)
+
+
+class Pick(NamedTuple):
+    """Of a block those of the columns J that are in it: which of J they are, and their facts."""
+
+    J: Array
+
+    def __call__(self, facts: Facts) -> tuple[Array, Facts]:
+        here = self.J - facts.start
+        places = np.flatnonzero((here >= 0) & (here < len(facts.center)))
+        return places, facts.only(here[places])
+
+
+def _products(products: Array, facts: Facts) -> Array:
+    return products
+
+
+def _itself(facts: Facts) -> Facts:
+    return facts

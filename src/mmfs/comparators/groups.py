@@ -30,7 +30,7 @@ class GroupSVM:
     def __init__(self, columns: Columns, Y: Array, C: float) -> None:
         self.columns, self.Y, self.C = columns, Y, C
         self.found = np.empty(0, dtype=np.intp)  # columns of all groups, in order of appearance
-        self.block = columns.take(self.found)
+        self.block = columns.fetch(self.found)
         self.groups: list[Array] = []  # positions in `found`
         self.W: list[Array] = []
         self.alpha = np.full_like(Y, C)
@@ -48,7 +48,7 @@ class GroupSVM:
         new = group[~np.isin(group, self.found)]
         if len(new):
             self.found = np.concatenate([self.found, new])
-            self.block = self.block.join(self.columns.take(new))
+            self.block = self.block.join(self.columns.fetch(new))
         position = {j: i for i, j in enumerate(self.found.tolist())}
         self.groups.append(np.array([position[j] for j in group.tolist()]))
         self.W.append(np.zeros((len(group), self.Y.shape[1])))

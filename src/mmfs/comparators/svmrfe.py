@@ -146,15 +146,15 @@ def _scaled(data: Data) -> tuple[Any, Array]:
     All have unit variance. Those that are mostly not zero are centred, and come last; of the
     others no mean is more than a deviation from zero.
     """
-    X = data.columns.X
+    X, facts = data.columns.source.X, data.columns.everything
     filled = 2 * nonzero(data.columns).totals[:, 0] > X.shape[0]
     plain, filled = np.flatnonzero(data.usable & ~filled), np.flatnonzero(data.usable & filled)
     order = np.concatenate([plain, filled])
     # Rounded: where liblinear stops depends on the last digits, which depend on how X is stored.
-    mantissa, exponent = np.frexp(data.columns.inverse[order] * np.sqrt(X.shape[0]))
+    mantissa, exponent = np.frexp(facts.inverse[order] * np.sqrt(X.shape[0]))
     factors = np.ldexp(np.rint(mantissa * 2**24), exponent - 24)
     steps = 2.0**30 * factors[len(plain) :]
-    means = np.rint(data.columns.mean[filled] * steps) / steps
+    means = np.rint(facts.center[filled] * steps) / steps
     if not sp.issparse(X):
         Z = np.empty((X.shape[0], len(order)))
         Z[:] = X[:, order]

@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mmfs.columns import Elsewhere, is_store, open_store
 from mmfs.io import arrays, arrow, hdf, mtx, text
 from mmfs.io.outputs import Outputs
 from mmfs.io.parts import (
@@ -21,6 +20,7 @@ from mmfs.io.parts import (
 from mmfs.io.streams import FileProblem, Progress, split_compression
 from mmfs.io.svmlight import read_svmlight, write_svmlight
 from mmfs.io.table import Table, Wanted, without_formulas
+from mmfs.sources import Elsewhere, is_store, open_store
 
 Array = np.ndarray
 Reader = Callable[[Path, Wanted, Progress | None], Table]

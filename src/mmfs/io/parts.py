@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from mmfs.columns import Rows, stacked
 from mmfs.io import arrow, text
 from mmfs.io.arrays import (
     Archive,
@@ -25,6 +24,8 @@ from mmfs.io.streams import FileProblem, Progress, open_stream
 from mmfs.io.svmlight import parsed_rows
 from mmfs.io.table import Table, Wanted
 from mmfs.needed import needed
+from mmfs.sources import RowStream as Rows
+from mmfs.sources import stacked
 
 Array = np.ndarray
 

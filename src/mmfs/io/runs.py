@@ -19,9 +19,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from mmfs._compiled import placing
-from mmfs.columns import tidy
 from mmfs.io.arrays import plain
 from mmfs.io.streams import FileProblem, Progress
+from mmfs.sources import tidy
 
 Array = np.ndarray
 

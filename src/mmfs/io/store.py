@@ -20,8 +20,16 @@ import numpy as np
 import scipy.sparse as sp
 from joblib import effective_n_jobs
 
-from mmfs.columns import Elsewhere, Store, open_store
-from mmfs.columns.store import (
+from mmfs.io.arrays import matrix, plain
+from mmfs.io.formats import STORE
+from mmfs.io.outputs import OrderlyEnd
+from mmfs.io.parts import Parts, labels_of, table_parts
+from mmfs.io.reading import Asked
+from mmfs.io.runs import LABELS, Part, Runs, synced
+from mmfs.io.streams import FileProblem, Progress
+from mmfs.io.table import Table, unique_names
+from mmfs.sources import Elsewhere, Store, open_store
+from mmfs.sources.store import (
     ENTRIES,
     FORMAT,
     HEADER,
@@ -33,14 +41,6 @@ from mmfs.columns.store import (
     file_checksum,
     header_checksum,
 )
-from mmfs.io.arrays import matrix, plain
-from mmfs.io.formats import STORE
-from mmfs.io.outputs import OrderlyEnd
-from mmfs.io.parts import Parts, labels_of, table_parts
-from mmfs.io.reading import Asked
-from mmfs.io.runs import LABELS, Part, Runs, synced
-from mmfs.io.streams import FileProblem, Progress
-from mmfs.io.table import Table, unique_names
 from mmfs.validation import refuse_missing_label
 
 Array = np.ndarray

@@ -12,8 +12,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from mmfs.columns.store import HEADER
 from mmfs.needed import needed
+from mmfs.sources.store import HEADER
 
 # Told what goes on, how much of it is done, and how much there is.
 Progress = Callable[[str, float, float], None]

@@ -6,12 +6,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mmfs._compiled import descent as compiled
-from mmfs.columns import DenseColumns, SparseBlock
-from mmfs.columns.base import is_far
+from mmfs.columns import SparseBlock
 from mmfs.kernels import Correlation, Similarity, Taken, with_own_output
 from mmfs.problem import Problem
 from mmfs.solvers.aims import Aim, Solver
 from mmfs.solvers.solution import Solution
+from mmfs.sources import ArraySource, CompressedColumns, StoreRows
 
 Array = np.ndarray
 
@@ -113,31 +113,26 @@ def _over_all_columns(Q: Similarity, n: int) -> Matrix:
         return of_gram(Q.gram(everything, everything))
 
     columns, U = Q.columns, _directions(Q.U, n)
+    source, facts = columns.source.columnwise, columns.everything
     form: Any
-    if isinstance(columns, DenseColumns):
-        # A copy, unless X is in column order; so is a matrix of compressed rows copied below.
-        kind = columns.X.dtype if columns.X.dtype in (np.float32, np.float64) else np.float64
-        X = np.ascontiguousarray(columns.X.T, dtype=kind)
-        form = compiled.Dense(X, columns.mean, columns.inverse, U)
-        size = form.columns.size
+    if isinstance(source, ArraySource):
+        # A copy, unless X is in column order; so is a matrix of compressed rows copied.
+        kind = source.X.dtype if source.X.dtype in (np.float32, np.float64) else np.float64
+        X = np.ascontiguousarray(source.X.T, dtype=kind)
+        form = compiled.Dense(X, facts.center, facts.inverse, U)
+        size = X.size
+    elif isinstance(source, StoreRows) or not isinstance(source, CompressedColumns):
+        raise ValueError(f"solver='dcd' cannot read {source}; use solver='working_set'.")
     else:
-        arrays = columns.columnwise.arrays
-        if arrays[1] is None:
-            raise ValueError(f"solver='dcd' cannot read {columns.X}; use solver='working_set'.")
-        form = _csc(arrays, columns.mean, columns.inverse, U, columns.shape[0])
-        size = len(form.data)
+        means = facts.center - facts.origin
+        form = compiled.Csc(*source.arrays, facts.origin, means, facts.inverse, U)
+        size = source.size
 
     def state_of(alpha: Array) -> Array:
         J = np.flatnonzero(alpha)
-        return columns.take(J).combine(alpha[J, None] * U[J])
+        return columns.fetch(J).combine(alpha[J, None] * U[J])
 
     return Matrix(form, np.ones(n), state_of, size * U.shape[1])
-
-
-def _csc(arrays: Any, mean: Array, inverse: Array, U: Array, n_rows: int) -> compiled.Csc:
-    origin = np.where(is_far(mean, inverse, n_rows), mean, 0.0)
-    indptr, indices, data = arrays
-    return compiled.Csc(indptr, indices, data, origin, mean - origin, inverse, U)
 
 
 def of_block(taken: Taken) -> Matrix:
@@ -147,7 +142,7 @@ def of_block(taken: Taken) -> Matrix:
     U = _directions(taken.U, n)
     work = block.stored * U.shape[1]
     if isinstance(block, SparseBlock):
-        form = _csc(block.arrays, block.mean, block.inverse, U, block.X.shape[0])
+        form = compiled.Csc(*block.arrays, np.zeros(n), block.means, np.ones(n), U)
         return Matrix(form, np.ones(n), lambda alpha: block.combine(alpha[:, None] * U), work)
     F = np.ascontiguousarray(block.dense().T)
     dense = compiled.Dense(F, np.zeros(n), np.ones(n), U)

@@ -21,12 +21,12 @@ from typing import Any, overload
 import numpy as np
 import scipy.sparse as sp
 
-from mmfs._compiled import passes
-from mmfs.columns.base import Array, Elsewhere
-from mmfs.columns.empty import filled
-from mmfs.columns.sparse import CscColumns, SparseBlock
-from mmfs.columns.subset import StoreRows
+from mmfs._compiled import scans
 from mmfs.needed import needed
+from mmfs.sources.base import Array, Elsewhere
+from mmfs.sources.compressed import CompressedColumns
+from mmfs.sources.empty import filled
+from mmfs.sources.store_rows import StoreRows
 
 FORMAT, VERSION = "mmfs column store", 1
 HEADER = "header.json"
@@ -83,7 +83,7 @@ class Texts(Sequence):
         return np.array([self[j] for j in range(len(self))], dtype=object)
 
 
-class Store(Elsewhere):
+class Store(Elsewhere, CompressedColumns):
     """A column store, opened for reading by `open_store`.
 
     Selectors take it as X. `store[:, J]` brings columns into memory as a SciPy array; `store.y`,
@@ -120,7 +120,9 @@ class Store(Elsewhere):
     def nnz(self) -> int:
         return len(self.indices)
 
-    size = nnz  # stored numbers, as of sparse matrices
+    @property
+    def arrays(self) -> tuple[Array, Array, Array]:
+        return self.indptr, self.indices, self.data
 
     @property
     def dtype(self) -> Any:
@@ -131,20 +133,17 @@ class Store(Elsewhere):
         """Bytes that a pass over the data reads."""
         return int(self.indptr.nbytes + self.indices.nbytes + self.data.nbytes)
 
-    def columns(self, *, center: bool, n_jobs: int | None) -> "StoreColumns":
-        return StoreColumns(self, center=center, n_jobs=n_jobs)
-
-    @property
-    def begins(self) -> Array:
-        return self.indptr
-
-    def of_rows(self, rows: Array) -> StoreRows:
+    def select_rows(self, rows: Array) -> StoreRows:
         return StoreRows(self, rows)
+
+    def _entries(self, start: int, stop: int) -> tuple[Any, ...]:
+        self.check(int(self.indptr[start]), int(self.indptr[stop]))
+        return (*self.arrays, start, stop)
 
     def __reduce__(self) -> Any:
         return open_store, (self.path.absolute(),)
 
-    def load(self, J: Array) -> sp.csc_array:
+    def fetch(self, J: Array, n_jobs: int | None = None) -> sp.csc_array:
         ends = np.append(0, np.cumsum(self.indptr[J + 1] - self.indptr[J]))
         kind = np.int32 if ends[-1] < 2**31 else np.int64  # SciPy has one type for both
         indices, data = np.empty(ends[-1], dtype=kind), np.empty(ends[-1], dtype=self.dtype)
@@ -197,7 +196,7 @@ class Store(Elsewhere):
             wrong = np.searchsorted(self.indptr, first, side="right") - 1
             if checksum_of(self.indices, self.data, portion) == self.checksums[portion]:
                 last = min(first + PORTION, self.nnz)
-                wrong = passes.csc_wrong_column(
+                wrong = scans.csc_wrong_column(
                     self.indptr, self.indices, self.shape[0], first, last
                 )
             if wrong >= 0:
@@ -344,7 +343,7 @@ def _makes_sense(header: dict[str, Any]) -> bool:
 
 def _load(path: str, checksum: int, start: int, stop: int) -> sp.csc_array:
     """A block of columns, on a worker."""
-    return _opened(path, checksum).load(np.arange(start, stop))
+    return _opened(path, checksum).fetch(np.arange(start, stop))
 
 
 @lru_cache(maxsize=2)
@@ -353,20 +352,3 @@ def _opened(path: str, checksum: int) -> Store:
     if store.checksum != checksum:
         raise StoreProblem(f"{path} was replaced since this array was made of it; make it again.")
     return store
-
-
-class StoreColumns(CscColumns):
-    """Compressed columns on disk."""
-
-    X: Store
-
-    def _bind(self, X: Any) -> None:
-        self.X, self.arrays = X, (X.indptr, X.indices, X.data)
-
-    def _find_moments(self, indptr: Array, *rest: Any) -> bool:
-        start, stop = rest[4:6]
-        self.X.check(int(indptr[start]), int(indptr[stop]))
-        return passes.csc_moments(indptr, *rest)
-
-    def take(self, J: Array) -> SparseBlock:
-        return SparseBlock(self.X.load(J), self.mean[J], self.inverse[J])

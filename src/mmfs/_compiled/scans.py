@@ -1,0 +1,230 @@
+"""Scans of sparse data: sums over the stored entries of every column.
+
+X has M rows and N columns. Entries are taken less the origin of their column, which is not zero
+only where a column has all of its entries: so what is not stored is zero in every sum.
+"""
+
+import numpy as np
+from numba import njit
+
+
+@njit(cache=True, nogil=True)
+def csc_sums(indptr, indices, data, V, shifted, start, stop, origin, squares, products):
+    """Of columns start..stop an origin o_j, sum_i V_i0 (x_ij - o_j)^2, and V'(x_j - o_j).
+
+    The first column of V holds the weights of the rows; there is at least one other. Where
+    `shifted`, the origin of a column with all of its entries is the first of them. Returns False
+    when row numbers are not strictly increasing and in range.
+    """
+    n_rows, q = V.shape
+    for j in range(start, stop):
+        first, last = indptr[j], indptr[j + 1]
+        o = float(data[first]) if shifted and last - first == n_rows else 0.0
+        square, a, b, previous = 0.0, 0.0, 0.0, -1  # most data have no more: these are registers
+        out = products[j - start]
+        out[:] = 0.0
+        for k in range(first, last):
+            i = indices[k]
+            if i <= previous or i >= n_rows:
+                return False
+            previous = i
+            x = float(data[k]) - o
+            weighted = V[i, 0] * x
+            a += weighted
+            square += weighted * x
+            b += V[i, 1] * x
+            for e in range(2, q):
+                out[e] += V[i, e] * x
+        origin[j - start], squares[j - start], out[0], out[1] = o, square, a, b
+    return True
+
+
+@njit(cache=True, nogil=True)
+def csc_wrong_column(indptr, indices, n_rows, start, stop):
+    """The first column with an entry among start..stop that is not in a row, or not behind the
+    entry before it; -1 if there is none."""
+    j = np.searchsorted(indptr, start, side="right") - 1
+    previous = indices[start - 1] if start > indptr[j] else -1
+    for k in range(start, stop):
+        while k == indptr[j + 1]:
+            j, previous = j + 1, -1
+        i = indices[k]
+        if i <= previous or i >= n_rows:
+            return j
+        previous = i
+    return -1
+
+
+@njit(cache=True, nogil=True)
+def csc_dots(indptr, indices, data, v, origin, start, stop, out):
+    """out_j = (x_j - o_j)'v for columns start..stop and one vector v.
+
+    Two sums, so that one need not wait for the other; left to itself, the compiler would use
+    gather instructions, which are several times slower. Places without a sign need no check.
+    """
+    one, two = np.uint64(1), np.uint64(2)
+    for j in range(start, stop):
+        k, end = np.uint64(indptr[j]), np.uint64(indptr[j + 1])
+        o, a, b = origin[j - start], 0.0, 0.0
+        while k + two <= end:
+            a += (float(data[k]) - o) * v[np.uint64(indices[k])]
+            b += (float(data[k + one]) - o) * v[np.uint64(indices[k + one])]
+            k += two
+        if k < end:
+            a += (float(data[k]) - o) * v[np.uint64(indices[k])]
+        out[j - start] = a + b
+
+
+@njit(cache=True, nogil=True)
+def csc_products(indptr, indices, data, V, origin, start, stop, out):
+    """out_j = V'(x_j - o_j) for columns start..stop and one vector or several, those of V."""
+    q = V.shape[1]
+    if q == 1:
+        return csc_dots(indptr, indices, data, V[:, 0], origin, start, stop, out[:, 0])
+    for j in range(start, stop):
+        o = origin[j - start]
+        out[j - start] = 0.0
+        for k in range(indptr[j], indptr[j + 1]):
+            x, i = float(data[k]) - o, indices[k]
+            for c in range(q):
+                out[j - start, c] += x * V[i, c]
+
+
+# --- the same scans of compressed rows ----------------------------------------------------------
+#
+# A block of columns at a time: what is summed up for them stays in the cache, while every row goes
+# on from where it was.
+
+# Sums of a block, at least; and entries that a row should have in it, to be worth a visit.
+BLOCK, VISIT = 1 << 19, 16
+
+
+@njit(cache=True, nogil=True)
+def _block(indptr, n_columns, n_sums):
+    """Columns of a block, with n_sums each."""
+    n_rows, n_entries = len(indptr) - 1, max(indptr[-1], 1)
+    return max(BLOCK // n_sums, min(n_columns, VISIT * n_rows * n_columns // n_entries), 1)
+
+
+@njit(cache=True, nogil=True)
+def _up_to(indptr, indices, at, i, column):
+    """In row i the place of the first entry at at[i] or beyond that is in `column` or beyond."""
+    return at[i] + np.searchsorted(indices[at[i] : indptr[i + 1]], column)
+
+
+@njit(cache=True, nogil=True)
+def _row_starts(indptr, indices, column):
+    """In every row the place of its first entry in `column` or beyond."""
+    at = indptr[:-1].copy()
+    if column > 0:
+        for i in range(len(at)):
+            at[i] = _up_to(indptr, indices, at, i, column)
+    return at
+
+
+@njit(cache=True, nogil=True)
+def csr_full(indptr, indices, data):
+    """Columns that have an entry in every row, and the first entry of each."""
+    n_rows, found = len(indptr) - 1, indices[indptr[0] : indptr[1]].astype(np.int64)
+    n = len(found)
+    for i in range(1, n_rows):
+        k, end, left = indptr[i], indptr[i + 1], 0
+        for c in range(n):  # both in order: go along
+            while k < end and indices[k] < found[c]:
+                k += 1
+            if k < end and indices[k] == found[c]:
+                found[left] = found[c]
+                left += 1
+        n = left
+        if n == 0:
+            break
+    values, row = np.zeros(n), indices[indptr[0] : indptr[1]]
+    for c in range(n):
+        k = np.searchsorted(row, found[c])
+        if k < len(row):  # as it is where rows are in order
+            values[c] = data[indptr[0] + k]
+    return found[:n], values
+
+
+@njit(cache=True, nogil=True)
+def csr_sums(indptr, indices, data, V, origin, start, stop, n_columns, squares, products):
+    """As `csc_sums`, with origins given: returns False when rows are not in order and in range."""
+    n_rows, q = V.shape
+    at, block = _row_starts(indptr, indices, start), _block(indptr, n_columns, 2 + q)
+    for first in range(start, stop, block):
+        last = min(first + block, stop)
+        sums = np.zeros((last - first, 2 + q))  # origin, squares, (x_j - o_j)'V ...
+        sums[:, 0] = origin[first - start : last - start]
+        for i in range(n_rows):
+            end, previous = _up_to(indptr, indices, at, i, last), first - 1
+            a, b = V[i, 0], V[i, 1]
+            for k in range(at[i], end):
+                j = indices[k]
+                if j <= previous or j >= last:
+                    return False
+                previous = j
+                j -= first
+                x = float(data[k]) - sums[j, 0]
+                weighted = a * x
+                sums[j, 1] += weighted * x
+                sums[j, 2] += weighted
+                sums[j, 3] += b * x
+                for e in range(2, q):
+                    sums[j, 2 + e] += V[i, e] * x
+            at[i] = end
+        squares[first - start : last - start] = sums[:, 1]
+        products[first - start : last - start] = sums[:, 2:]
+    ends = indptr[1:] if stop == n_columns else _row_starts(indptr, indices, stop)
+    return np.all(at == ends)  # so every entry was read, by this range or another
+
+
+@njit(cache=True, nogil=True)
+def csr_products(indptr, indices, data, V, origin, start, stop, n_columns, out):
+    """out_j = V'(x_j - o_j) for columns start..stop and one vector or several, those of V."""
+    n_rows, q = V.shape
+    at, block = _row_starts(indptr, indices, start), _block(indptr, n_columns, q)
+    for first in range(start, stop, block):
+        last = min(first + block, stop)
+        out[first - start : last - start] = 0.0
+        shifted = np.any(origin[first - start : last - start] != 0.0)
+        for i in range(n_rows):
+            end = _up_to(indptr, indices, at, i, last)
+            if q == 1 and not shifted:
+                for k in range(at[i], end):
+                    out[indices[k] - start, 0] += float(data[k]) * V[i, 0]
+            else:
+                for k in range(at[i], end):
+                    j = indices[k] - start
+                    x = float(data[k]) - origin[j]
+                    for c in range(q):
+                        out[j, c] += x * V[i, c]
+            at[i] = end
+
+
+@njit(cache=True, nogil=True)
+def csr_take(indptr, indices, data, J, wanted, start, stop):
+    """Of rows start..stop the columns J, which rise: compressed rows; bit j of `wanted` is set."""
+    ends, n = np.zeros(stop - start + 1, dtype=np.int64), 0
+    found = np.empty(indptr[stop] - indptr[start], dtype=np.int64)  # mostly never touched
+    for i in range(start, stop):
+        for k in range(indptr[i], indptr[i + 1]):
+            found[n] = k  # and again, unless it is wanted: no branch
+            n += (wanted[indices[k] >> 3] >> (indices[k] & 7)) & 1
+        ends[i - start + 1] = n
+    columns, values = np.empty(n, dtype=np.int32), np.empty(n)
+    for k in range(n):
+        columns[k], values[k] = np.searchsorted(J, indices[found[k]]), data[found[k]]
+    return values, columns, ends
+
+
+@njit(cache=True, nogil=True)
+def sparse_gram(rows, row_indices, row_data, columns, column_indices, column_data, p_a, p_b, out):
+    """out[j, i] = b_j'a_i - p_a[i] p_b[j], for A by compressed rows and B by compressed columns."""
+    for j in range(out.shape[0]):
+        out[j] = 0.0
+        for k in range(columns[j], columns[j + 1]):
+            row, x = column_indices[k], column_data[k]
+            for n in range(rows[row], rows[row + 1]):
+                out[j, row_indices[n]] += x * row_data[n]
+        for i in range(out.shape[1]):
+            out[j, i] -= p_a[i] * p_b[j]

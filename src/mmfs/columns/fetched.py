@@ -1,0 +1,192 @@
+"""A few columns in memory, standardised: enough to be worked on at leisure."""
+
+from collections.abc import Iterator
+from typing import Any, Protocol, Self
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.sparse.linalg import LinearOperator
+
+from mmfs._compiled import scans
+from mmfs.columns.standardise import Adjustment, Facts, joined
+from mmfs.sources import arrays_of
+
+Array = np.ndarray
+
+# Numbers of a tile of rows: the cache holds them.
+TILE = 1 << 18
+
+
+class Block(Protocol):
+    """Some standardised columns F, which `Columns.fetch` brings."""
+
+    @property
+    def stored(self) -> int:
+        """Numbers that a product with all columns reads."""
+
+    def gram(self, other: Self) -> Array:
+        """F_self'F_other, the correlations between two sets of columns."""
+
+    def combine(self, weights: Array) -> Array:
+        """F weights, for weights with a row per column: a matrix of M rows."""
+
+    def dense(self) -> Array:
+        """The standardised columns themselves, M x n."""
+
+    def operator(self) -> Any:
+        """The same to multiply with, many times: A @ W and A.T @ V."""
+
+    def join(self, other: Self) -> Self:
+        """These columns followed by those of another block of the same data."""
+
+    def only(self, which: Array) -> Self:
+        """The columns where a mask is True, or at some places."""
+
+
+class DenseBlock:
+    """Columns J of an array, read again from it each time: no copy outlives a call."""
+
+    def __init__(self, X: Array, J: Array, facts: Facts, adjustment: Adjustment) -> None:
+        self.X, self.J, self.facts, self.adjustment = X, J, facts, adjustment
+
+    @property
+    def stored(self) -> int:
+        return self.X.shape[0] * len(self.J)
+
+    def _rows(self, rows: slice) -> Array:
+        values = self.X[rows][:, self.J].astype(np.float64, copy=False)  # ours: indexing copies
+        values -= self.facts.center
+        if self.adjustment.root is not None:
+            values *= self.adjustment.root[rows, None]
+        if self.adjustment.covariates is not None:
+            values -= self.adjustment.covariates[rows] @ self.facts.explained.T
+        values *= self.facts.inverse
+        return values
+
+    def _row_tiles(self) -> Iterator[slice]:
+        height = max(TILE // max(1, len(self.J)), len(self.J), 1)  # not many sums of n x n
+        return (slice(a, a + height) for a in range(0, self.X.shape[0], height))
+
+    def gram(self, other: Self) -> Array:
+        out = np.zeros((len(self.J), len(other.J)))
+        for rows in self._row_tiles():
+            here = self._rows(rows)
+            out += here.T @ (here if other is self else other._rows(rows))
+        return out
+
+    def combine(self, weights: Array) -> Array:
+        return np.concatenate([self._rows(rows) @ weights for rows in self._row_tiles()])
+
+    def dense(self) -> Array:
+        return self._rows(slice(None))
+
+    def operator(self) -> Array:
+        return self.dense()
+
+    def join(self, other: Self) -> "DenseBlock":
+        X, J = self.X, np.concatenate([self.J, other.J])
+        if other.X is not X:  # copies, of other columns each
+            X, J = np.hstack([X[:, self.J], other.X[:, other.J]]), np.arange(len(J))
+        return DenseBlock(X, J, joined([self.facts, other.facts]), self.adjustment)
+
+    def only(self, which: Array) -> "DenseBlock":
+        return DenseBlock(self.X, self.J[which], self.facts.only(which), self.adjustment)
+
+
+class SparseBlock:
+    """Sparse columns, scaled, and what is to be taken out of them: f_j = x_j - b p_j - B e_j.
+
+    b is the constant, W^1/2 1 scaled to unit norm, and B are the other covariates. Columns far from
+    zero, which have all of their entries, are held about their means: what is taken out of products
+    afterwards would cost them their digits.
+    """
+
+    def __init__(
+        self, X: sp.csc_array, means: Array, explained: Array, adjustment: Adjustment
+    ) -> None:
+        self.X, self.means, self.explained, self.adjustment = X, means, explained, adjustment
+        self.total = adjustment.total_weight(X.shape[0])
+
+    @classmethod
+    def of(cls, X: sp.csc_array, facts: Facts, adjustment: Adjustment) -> "SparseBlock":
+        """From the columns as they are."""
+        each = np.repeat(np.arange(X.shape[1]), np.diff(X.indptr))
+        data = (X.data - facts.origin[each]) * facts.inverse[each]
+        if adjustment.root is not None:
+            data *= adjustment.root[X.indices]
+        scaled = sp.csc_array((data, X.indices, X.indptr), shape=X.shape)
+        means = (facts.center - facts.origin) * facts.inverse
+        return cls(scaled, means, facts.explained * facts.inverse[:, None], adjustment)
+
+    @property
+    def stored(self) -> int:
+        return self.X.nnz
+
+    @property
+    def arrays(self) -> tuple[Array, Array, Array]:
+        return arrays_of(self.X)
+
+    def gram(self, other: Self) -> Array:
+        out, unit = np.empty((other.X.shape[1], self.X.shape[1])), np.sqrt(self.total)
+        scans.sparse_gram(
+            *arrays_of(self.X.tocsr()), *other.arrays, unit * self.means, unit * other.means, out
+        )
+        if self.adjustment.covariates is not None:
+            out -= other.explained @ self.explained.T
+        return out.T
+
+    def combine(self, weights: Array) -> Array:
+        out = self.X @ weights
+        out -= self._constant(self.means @ weights)
+        if self.adjustment.covariates is not None:
+            out -= self.adjustment.covariates @ (self.explained.T @ weights)
+        return out
+
+    def products(self, V: Array) -> Array:
+        """F'V."""
+        root = self.adjustment.root
+        out = self.X.T @ V - np.outer(self.means, V.sum(axis=0) if root is None else root @ V)
+        if self.adjustment.covariates is not None:
+            out -= self.explained @ (self.adjustment.covariates.T @ V)
+        return out
+
+    def _constant(self, values: Array) -> Array:
+        root = self.adjustment.root
+        return values if root is None else np.outer(root, values)
+
+    def operator(self) -> Any:
+        return SparseOperator(self)
+
+    def dense(self) -> Array:
+        out = self.X.toarray()
+        out -= self._constant(self.means)
+        if self.adjustment.covariates is not None:
+            out -= self.adjustment.covariates @ self.explained.T
+        return out
+
+    def join(self, other: Self) -> "SparseBlock":
+        return SparseBlock(
+            sp.hstack([self.X, other.X], format="csc"),
+            np.concatenate([self.means, other.means]),
+            np.concatenate([self.explained, other.explained]),
+            self.adjustment,
+        )
+
+    def only(self, which: Array) -> "SparseBlock":
+        return SparseBlock(
+            self.X[:, which], self.means[which], self.explained[which], self.adjustment
+        )
+
+
+class SparseOperator(LinearOperator):
+    """Products with a block that stays sparse."""
+
+    def __init__(self, block: SparseBlock) -> None:
+        super().__init__(np.float64, block.X.shape)
+        self.block = block
+
+    def _matmat(self, W: Array) -> Array:
+        return self.block.combine(W)
+
+    def _rmatmat(self, V: Array) -> Array:
+        return self.block.products(V)

@@ -1,0 +1,139 @@
+"""What a column means to the method: the one place where columns are centred and scaled.
+
+With row weights w_i, W = diag(w), and covariates Z (the constant among them, if columns are
+centred), let B be an orthonormal basis of W^1/2 Z. Column x_j of the data becomes
+
+    f_j = (I - BB') W^1/2 x_j / s_j,    s_j^2 = sum_i w_i x_ij^2 - |B'W^1/2 x_j|^2
+
+of unit norm. It is never stored: F'V = X'W^1/2 V / s for every V with B'V = 0, so that weights and
+covariates change the vectors of a scan and the scale, not the data. Centring is Z = 1.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mmfs.sources import Sums
+
+Array = np.ndarray
+
+# Sums of squares below this have lost precision.
+SMALLEST = 1e-280
+
+# What is left of a column, squared, is rounding error beside its mean, or beside what covariates
+# explain of it, if it is not more than this: the column is constant.
+OF_MEAN, OF_COVARIATES = 1e-24, 1e-12
+
+# From this mean on, in norms of what varies around it, products are taken about the mean: they
+# would lose their digits otherwise. A column without an entry in every row is never that far, since
+# zero is as far from the mean as the mean from zero.
+OFFSET = 1e3
+
+# Covariates with a smaller singular value, beside the largest, depend on the others.
+DEPENDENT = 1e-8
+
+
+@dataclass(frozen=True)
+class Adjustment:
+    """What is done to all columns alike: rows are weighted, covariates and the mean taken out."""
+
+    centered: bool = True
+    root: Array | None = None  # W^1/2; None: all rows weigh 1
+    covariates: Array | None = None  # B without its first column, W^1/2 1 scaled to unit norm
+
+    @classmethod
+    def of(cls, n_rows: int, weights: Any = None, covariates: Any = None) -> "Adjustment":
+        """For centred columns, with weights >= 0 of the rows and covariates, a column each."""
+        root = None if weights is None else np.sqrt(np.asarray(weights, dtype=np.float64))
+        plain = cls(root=root)
+        if covariates is None:
+            return plain
+        Z = np.asarray(covariates, dtype=np.float64).reshape(n_rows, -1)
+        Z = plain.residual(plain.vectors(Z - Z.mean(axis=0)))
+        norms = np.linalg.norm(Z, axis=0)
+        U, s, _ = np.linalg.svd(Z[:, norms > 0] / norms[norms > 0], full_matrices=False)
+        return cls(root=root, covariates=U[:, s > DEPENDENT * s.max(initial=0.0)])
+
+    @property
+    def plain(self) -> bool:
+        """Whether all rows weigh 1 and nothing but the mean is taken out."""
+        return self.root is None and self.covariates is None
+
+    @property
+    def n_covariates(self) -> int:
+        return 0 if self.covariates is None else self.covariates.shape[1]
+
+    def total_weight(self, n_rows: int) -> float:
+        return float(n_rows) if self.root is None else float(self.root @ self.root)
+
+    def vectors(self, V: Array) -> Array:
+        """W^1/2 V: what raw columns are multiplied with."""
+        return V if self.root is None else V * self.root[:, None]
+
+    def residual(self, V: Array) -> Array:
+        """(I - BB') V, twice: the first time leaves rounding errors of what was large."""
+        for _ in range(2):
+            if self.centered and self.root is None:
+                V = V - V.mean(axis=0)
+            elif self.centered:
+                V = V - np.outer(self.root, self.root @ V / (self.root @ self.root))
+            if self.covariates is not None:
+                V = V - self.covariates @ (self.covariates.T @ V)
+        return V
+
+    def first_vectors(self, Y: Array) -> Array:
+        """What the first scan multiplies raw columns with: weights, covariates, and W^1/2 Y."""
+        weights = np.ones(len(Y)) if self.root is None else self.root**2
+        parts = [Y] if self.covariates is None else [self.covariates, Y]
+        return np.column_stack([weights, *map(self.vectors, parts)])
+
+
+class Facts(NamedTuple):
+    """What is known of a block of columns, and kept where the block is."""
+
+    start: int  # its first column
+    center: Array  # weighted mean; 0 if not centred
+    inverse: Array  # 1 / s_j; 0 for a constant column, NaN for one not finite
+    origin: Array  # what products are taken about: the mean where it is far from zero, else 0
+    explained: Array  # B'W^1/2 x_j, for covariates other than the constant
+    products: Array  # F'Y
+
+    def only(self, which: Array) -> "Facts":
+        return Facts(self.start, *(values[which] for values in self[1:]))
+
+
+def joined(parts: Sequence[Facts]) -> Facts:
+    """Of columns that follow each other."""
+    if len(parts) == 1:
+        return parts[0]
+    _, *each = zip(*parts, strict=True)
+    return Facts(parts[0].start, *map(np.concatenate, each))
+
+
+class Finish(NamedTuple):
+    """From sums of a block of columns to its facts."""
+
+    centered: bool
+    n_rows: int
+    n_covariates: int
+
+    @np.errstate(invalid="ignore", over="ignore", divide="ignore")  # `inverse` marks them
+    def __call__(self, sums: Sums, start: int) -> Facts:
+        weight, total, d = float(sums.totals[0]), sums.products[:, 0], self.n_covariates
+        explained, products = sums.products[:, 1 : 1 + d], sums.products[:, 1 + d :]
+        squares, center, noise = sums.squares, np.zeros(len(total)), np.zeros(len(total))
+        if self.centered:
+            center = sums.origin + total / weight
+            squares = squares - total**2 / weight
+            noise = OF_MEAN * (squares + weight * center**2)
+        if d:
+            noise = np.maximum(noise, OF_COVARIATES * squares)
+            squares = squares - np.einsum("jd,jd->j", explained, explained)
+        lost = ~np.isfinite(squares) | ((sums.squares < SMALLEST) & (total != 0.0))
+        inverse = np.where(squares > noise, 1.0 / np.sqrt(np.maximum(squares, 0.0)), 0.0)
+        inverse[lost] = np.nan
+        far = np.abs(center) * inverse > max(1.0, OFFSET / np.sqrt(self.n_rows))
+        origin = np.where(far, center, 0.0)
+        return Facts(start, center, inverse, origin, explained, products * inverse[:, None])

@@ -1,0 +1,170 @@
+"""What a place for data has to offer: scans of all columns, and a few columns fetched.
+
+A source deals in raw columns x_j; what a column means to the method, centred and scaled, is known
+in `mmfs.columns` alone. Columns come in blocks. A scan computes sums over the rows for every block,
+and hands them to a function *where the block is*; what that returns comes here, or stays there.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from joblib import Parallel, delayed, effective_n_jobs
+
+Array = np.ndarray
+
+# Numbers of a tile: the cache holds them.
+TILE = 1 << 17
+
+# Stored numbers that take longer to read than threads to start.
+WORTH_THREADS = 1 << 22
+
+
+class Sums(NamedTuple):
+    """Of a block of columns, sums over the rows about an origin o_j of each column.
+
+    The first column of V holds the weights of the rows.
+    """
+
+    origin: Array  # o_j: one of the values of the column, or zero
+    squares: Array  # sum_i V_i0 (x_ij - o_j)^2
+    products: Array  # (x_j - o_j)'V
+    totals: Array  # 1'V
+
+    def joined(self, other: "Sums") -> "Sums":
+        """Of these rows and others, about the origin of these."""
+        shift = other.origin - self.origin
+        squares = other.squares + shift * (2 * other.products[:, 0] + shift * other.totals[0])
+        products = other.products + np.outer(shift, other.totals)
+        return Sums(
+            self.origin,
+            self.squares + squares,
+            self.products + products,
+            self.totals + other.totals,
+        )
+
+
+Finish = Callable[[Sums, int], Any]  # of a block that begins at that column
+
+
+class Source(ABC):
+    """M x N data, wherever they are. `known` is a list with something for every block."""
+
+    shape: tuple[int, int]
+    feature_names: Any = None  # a sequence of text, or None
+    y: Any = None  # the target, if it is stored with the data
+
+    @abstractmethod
+    def first_scan(
+        self, V: Array, shifted: bool, finish: Finish, n_jobs: int | None = None
+    ) -> list[Any]:
+        """finish(sums, start) of every block, left where the block is.
+
+        Sums are about one of the values of each column where `shifted`, else about zero.
+        """
+
+    @abstractmethod
+    def scan(
+        self, V: Array, known: list[Any], reduce: Callable[..., Any], n_jobs: int | None = None
+    ) -> list[Any]:
+        """reduce(products, known of the block) of every block: products = (x_j - o_j)'V.
+
+        The origins o_j are `known[...].origin`.
+        """
+
+    def ask(self, known: list[Any], reduce: Callable[[Any], Any]) -> list[Any]:
+        """reduce(known of the block) of every block: no data are read."""
+        return [reduce(some) for some in known]
+
+    @abstractmethod
+    def fetch(self, J: Array, n_jobs: int | None = None) -> Any:
+        """The columns J, brought into memory: compressed columns or an array."""
+
+    @abstractmethod
+    def counts(
+        self, cuts: Array, labels: Array, n_labels: int, start: int, stop: int,
+        n_jobs: int | None = None,
+    ) -> Array:  # fmt: skip
+        """counts[j, state, c, label]: rows with that state of column j and label of labelling c.
+
+        For columns start..stop, the first of which is j = 0. The state of a value is the number
+        of its column's cuts (a row of `cuts`) below it; `labels` (M x L) holds several
+        labellings, each of whole numbers below n_labels, or -1 for rows that are left out.
+        """
+
+    def select_rows(self, rows: Array) -> "Source":
+        """Some of the rows, by rising numbers, where they are."""
+        raise TypeError(f"{self} gives all of its rows")
+
+    @property
+    def columnwise(self) -> "Source":
+        """The same data, stored so that single columns are quickly read."""
+        return self
+
+    @property
+    def begins(self) -> Array:
+        """Stored numbers before each column, and in all, at most."""
+        return np.arange(self.shape[1] + 1) * self.shape[0]
+
+    def without_empty(self) -> tuple["Source", Array | None]:
+        """Without empty columns, and which columns are left; itself and None if most are."""
+        return self, None
+
+
+class Elsewhere(Source):
+    """Data that are not in memory, but on disk or on other machines, as selectors take them."""
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getitem__(self, where: Any) -> Any:
+        """Rows stay where they are: X[rows]. Columns are brought into memory: X[:, columns]."""
+        rows, columns = where if isinstance(where, tuple) else (where, None)
+        data: Source = self
+        if not (isinstance(rows, slice) and rows == slice(None)):
+            numbers = np.arange(self.shape[0])[rows]
+            if numbers.ndim != 1 or (np.diff(numbers) <= 0).any():
+                raise ValueError(f"{self} gives rows in rising order alone; sort their numbers.")
+            data = self.select_rows(numbers)
+        if columns is None:
+            return data
+        return data.fetch(np.arange(self.shape[1])[columns].reshape(-1))
+
+
+class InMemory(Source):
+    """Data that compiled loops and BLAS can read: in memory, or mapped into it."""
+
+    @property
+    @abstractmethod
+    def size(self) -> int:
+        """Stored numbers."""
+
+    @abstractmethod
+    def sums(self, V: Array, shifted: bool, n_jobs: int | None = None) -> Sums:
+        """Of all columns at once."""
+
+    @abstractmethod
+    def products(self, V: Array, origin: Array, n_jobs: int | None = None) -> Array:
+        """(x_j - o_j)'V of all columns at once: N x q."""
+
+    def each(
+        self, work: Callable[..., Any], tasks: Iterable[tuple], n_jobs: int | None
+    ) -> list[Any]:
+        """Do the tasks, in threads if `n_jobs` says so; how they are cut does not depend on it."""
+        if effective_n_jobs(n_jobs) == 1 or self.size < WORTH_THREADS:
+            return [work(*task) for task in tasks]
+        return Parallel(n_jobs=n_jobs, prefer="threads")(delayed(work)(*task) for task in tasks)
+
+
+def joined(sums: Sequence[Sums]) -> Sums:
+    """Of blocks of columns that follow each other."""
+    if len(sums) == 1:
+        return sums[0]
+    origin, squares, products = (np.concatenate(some) for some in list(zip(*sums, strict=True))[:3])
+    return Sums(origin, squares, products, sums[0].totals)
+
+
+def label_counts(labels: Array, n_labels: int) -> Array:
+    """counts[c, label]: rows with that label in labelling c; -1 is no label."""
+    return np.array([np.bincount(column + 1, minlength=n_labels + 1)[1:] for column in labels.T])

@@ -1,0 +1,247 @@
+"""SciPy's sparse data, read as they are stored.
+
+Compressed columns are read column by column; compressed rows a range of columns at a time, which
+takes some three times as long, but no transposed copy.
+"""
+
+from abc import abstractmethod
+from collections.abc import Callable
+from functools import cached_property
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from mmfs._compiled import counting, scans
+from mmfs.sources.base import Array, Finish, InMemory, Source, Sums, joined, label_counts
+from mmfs.sources.empty import filled, without_empty_rows
+
+# Entries a compiled loop reads between two chances to be interrupted, and a thread's share.
+PORTION = 1 << 20
+
+
+class Compressed(InMemory):
+    """What compressed columns and compressed rows have in common."""
+
+    X: Any
+    arrays: tuple[Any, Any, Any]  # indptr, indices and data
+
+    def __init__(self, X: Any) -> None:
+        self.shape = X.shape
+        self._bind(X)
+
+    def _bind(self, X: Any) -> None:
+        """The arrays of X as read-only views: one compiled signature whatever their source."""
+        self.X, self.arrays = X, arrays_of(X)
+
+    @property
+    def size(self) -> int:
+        return len(self.arrays[1])
+
+    @abstractmethod
+    def _blocks(self) -> list[tuple[int, int]]:
+        """Ranges of columns that are worth a thread."""
+
+    @abstractmethod
+    def _sums(self, V: Array, shifted: bool, start: int, stop: int) -> tuple[Array, ...] | None:
+        """Origin, squares and products of a range of columns.
+
+        None if its entries are not sorted, unique and in range.
+        """
+
+    @abstractmethod
+    def _products(self, V: Array, origin: Array, start: int, stop: int) -> Array:
+        """Of a range of columns, of which `origin` are the origins."""
+
+    def first_scan(
+        self, V: Array, shifted: bool, finish: Finish, n_jobs: int | None = None
+    ) -> list[Any]:
+        V, totals = np.ascontiguousarray(V), V.sum(axis=0)
+
+        def work(start: int, stop: int) -> Any:
+            sums = self._sums(V, shifted, start, stop)
+            return None if sums is None else finish(Sums(*sums, totals), start)
+
+        found = self.each(work, self._blocks(), n_jobs)
+        if any(some is None for some in found):
+            # Unsorted or repeated entries: put a copy in order, the input stays as it is.
+            X = self.X.copy()
+            X.check_format(full_check=True)
+            X.sum_duplicates()
+            self._bind(X)
+            found = self.each(work, self._blocks(), n_jobs)
+        return found
+
+    def scan(
+        self, V: Array, known: list[Any], reduce: Callable[..., Any], n_jobs: int | None = None
+    ) -> list[Any]:
+        V = np.ascontiguousarray(V)
+
+        def work(block: tuple[int, int], some: Any) -> Any:
+            return reduce(self._products(V, some.origin, *block), some)
+
+        return self.each(work, list(zip(self._blocks(), known, strict=True)), n_jobs)
+
+    def sums(self, V: Array, shifted: bool, n_jobs: int | None = None) -> Sums:
+        return joined(self.first_scan(V, shifted, lambda sums, start: sums, n_jobs))
+
+    def products(self, V: Array, origin: Array, n_jobs: int | None = None) -> Array:
+        V = np.ascontiguousarray(V)
+
+        def work(start: int, stop: int) -> Array:
+            return self._products(V, origin[start:stop], start, stop)
+
+        return np.concatenate(self.each(work, self._blocks(), n_jobs))
+
+
+class CompressedColumns(Compressed):
+    """Compressed sparse columns."""
+
+    def _blocks(self) -> list[tuple[int, int]]:
+        return about_equal(self.arrays[0])
+
+    def _entries(self, start: int, stop: int) -> tuple[Any, ...]:
+        """indptr, indices and data, and where columns start..stop are among them."""
+        return (*self.arrays, start, stop)
+
+    def _sums(self, V: Array, shifted: bool, start: int, stop: int) -> tuple[Array, ...] | None:
+        n, (*arrays, a, b) = stop - start, self._entries(start, stop)
+        origin, squares, products = np.empty(n), np.empty(n), np.empty((n, V.shape[1]))
+        right = scans.csc_sums(*arrays, V, shifted, a, b, origin, squares, products)
+        return (origin, squares, products) if right else None
+
+    def _products(self, V: Array, origin: Array, start: int, stop: int) -> Array:
+        out, (*arrays, a, b) = np.empty((stop - start, V.shape[1])), self._entries(start, stop)
+        scans.csc_products(*arrays, V, origin, a, b, out)
+        return out
+
+    def fetch(self, J: Array, n_jobs: int | None = None) -> sp.csc_array:
+        return sp.csc_array(self.X[:, J])
+
+    def counts(
+        self, cuts: Array, labels: Array, n_labels: int, start: int, stop: int,
+        n_jobs: int | None = None,
+    ) -> Array:  # fmt: skip
+        sizes = label_counts(labels, n_labels)
+        counts = np.empty((stop - start, cuts.shape[1] + 1, *sizes.shape), dtype=np.int32)
+
+        def work(a: int, b: int) -> None:
+            a, b = max(a, start), min(b, stop)
+            if a < b:
+                *arrays, first, last = self._entries(a, b)
+                part = counts[a - start : b - start]
+                counting.csc_states(*arrays, cuts[a:b], labels, sizes, first, last, part)
+
+        self.each(work, self._blocks(), n_jobs)
+        return counts
+
+    @property
+    def begins(self) -> Array:
+        return self.arrays[0]
+
+    def without_empty(self) -> tuple[Source, Array | None]:
+        left, begins = filled(self.X.indptr)
+        if left is None:
+            return self, None
+        shape = (self.shape[0], len(left))
+        X = sp.csc_array((self.X.data, self.X.indices, begins), shape=shape)
+        return CompressedColumns(X), left
+
+
+class CompressedRows(Compressed):
+    """Compressed sparse rows, read by ranges of columns, without a transposed copy."""
+
+    def _blocks(self) -> list[tuple[int, int]]:
+        """Equally wide ones; each begins with a search in every row, so they are fewer."""
+        n_blocks = max(1, -(-self.size // (16 * PORTION)))
+        return list(pairwise(np.linspace(0, self.shape[1], n_blocks + 1).astype(int).tolist()))
+
+    @cached_property
+    def _origin(self) -> Array:
+        """Of columns with an entry in every row, the first of them; zero of all others."""
+        origin = np.zeros(self.shape[1])
+        J, values = scans.csr_full(*self.arrays)
+        known = (J >= 0) & (J < self.shape[1])  # what is not is refused by the scan
+        origin[J[known]] = values[known]
+        return origin
+
+    def _bind(self, X: Any) -> None:
+        super()._bind(X)
+        vars(self).pop("_origin", None)
+
+    def _sums(self, V: Array, shifted: bool, start: int, stop: int) -> tuple[Array, ...] | None:
+        n = stop - start
+        origin = self._origin[start:stop] if shifted else np.zeros(n)
+        squares, products = np.empty(n), np.empty((n, V.shape[1]))
+        right = scans.csr_sums(
+            *self.arrays, V, origin, start, stop, self.shape[1], squares, products
+        )
+        return (origin, squares, products) if right else None
+
+    def _products(self, V: Array, origin: Array, start: int, stop: int) -> Array:
+        out = np.empty((stop - start, V.shape[1]))
+        scans.csr_products(*self.arrays, V, origin, start, stop, self.shape[1], out)
+        return out
+
+    def fetch(self, J: Array, n_jobs: int | None = None) -> sp.csc_array:
+        columns, place = np.unique(J, return_inverse=True)
+        wanted = np.zeros(self.shape[1] // 8 + 1, dtype=np.uint8)  # a bit each: the cache holds it
+        np.bitwise_or.at(wanted, columns >> 3, np.left_shift(1, columns & 7).astype(np.uint8))
+
+        def work(start: int, stop: int) -> sp.csr_array:
+            rows = scans.csr_take(*self.arrays, columns, wanted, start, stop)
+            return sp.csr_array(rows, shape=(stop - start, len(columns)))
+
+        rows = self.each(work, about_equal(self.arrays[0]), n_jobs)
+        return sp.vstack(rows, format="csc")[:, place]
+
+    def counts(
+        self, cuts: Array, labels: Array, n_labels: int, start: int, stop: int,
+        n_jobs: int | None = None,
+    ) -> Array:  # fmt: skip
+        sizes = label_counts(labels, n_labels)
+        counts = np.empty((stop - start, cuts.shape[1] + 1, *sizes.shape), dtype=np.int32)
+        counting.all_absent(cuts[start:stop], sizes, counts)
+        for a, b in about_equal(self.arrays[0]):
+            counting.csr_states(*self.arrays, cuts, labels, a, b, start, counts)
+        return counts
+
+    @property
+    def begins(self) -> Array:
+        counts = np.bincount(self.arrays[1], minlength=self.shape[1])
+        return np.append(0, np.cumsum(counts))
+
+    @cached_property
+    def columnwise(self) -> Source:
+        """A copy, made once."""
+        return CompressedColumns(self.X.tocsc())
+
+    def without_empty(self) -> tuple[Source, Array | None]:
+        X, left = without_empty_rows(self.X)
+        return (self, None) if left is None else (CompressedColumns(X), left)
+
+
+def about_equal(indptr: Array) -> list[tuple[int, int]]:
+    """Ranges of compressed columns, or rows, with about PORTION entries each."""
+    cuts = np.searchsorted(indptr, np.arange(PORTION, indptr[-1], PORTION))
+    return list(pairwise((0, *cuts.tolist(), len(indptr) - 1)))
+
+
+def arrays_of(X: Any) -> tuple[Array, Array, Array]:
+    """indptr, indices and data as read-only views, of types that the compiled loops know."""
+    data = X.data.view(np.uint8) if X.dtype == bool else X.data
+    data = data.astype(data.dtype.newbyteorder("="), copy=False)
+    if data.dtype.char in "eg":  # half precision and long double
+        data = data.astype(np.float64)
+    return (
+        _read_only(X.indptr.astype(np.int64, copy=False)),
+        _read_only(X.indices.astype(X.indices.dtype.newbyteorder("="), copy=False)),
+        _read_only(data),
+    )
+
+
+def _read_only(array: Array) -> Array:
+    view = np.ascontiguousarray(array).view()
+    view.flags.writeable = False
+    return view
