@@ -1,4 +1,4 @@
-"""Row weights and covariates change the vectors of a scan and the scale of columns, not the data."""
+"""Row weights and covariates change vectors of a scan and scales of columns, not the data."""
 
 import numpy as np
 import pytest

@@ -1,15 +1,12 @@
 import numpy as np
 
-from mmfs.columns import Adjustment, Columns
-from mmfs.columns.distinct import fingerprint_vectors, repeats
+from mmfs.base import first_scan
 
 
 def repeated(X, mirrors=False, r=None, center=True):
-    columns = Columns(X, adjustment=Adjustment(center))
-    columns.first_scan(fingerprint_vectors(len(X), center))
-    keys = columns.everything.products
+    data = first_scan(X, np.arange(len(X)) % 2, "auto", center)
     r = np.zeros(X.shape[1]) if r is None else r
-    return np.flatnonzero(repeats(keys, r, columns.usable, mirrors)).tolist()
+    return np.flatnonzero(data.repeated(r, mirrors)).tolist()
 
 
 def example():

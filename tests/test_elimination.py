@@ -5,9 +5,9 @@ import pytest
 import scipy.sparse as sp
 from scipy.optimize import minimize
 
-from mmfs import MMFS, base
+from mmfs import MMFS, prepare
 from mmfs.choosing.cv import Candidate, _selections
-from mmfs.posing import CANDIDATES
+from mmfs.prepare import CANDIDATES
 from mmfs.relevance import level_of_chance
 
 
@@ -115,13 +115,13 @@ def test_cross_validation_scores_what_a_fit_selects(rank):
 def test_the_level_of_chance_is_computed_once_in_a_fold(monkeypatch):
     X, y, *_ = problem_of(60, 20, 0)
     calls = []
-    original = base.relevance_of
+    original = prepare.relevance_of
 
     def counted(*arguments, **options):
         calls.append(1)
         return original(*arguments, **options)
 
-    monkeypatch.setattr(base, "relevance_of", counted)
+    monkeypatch.setattr(prepare, "relevance_of", counted)
     candidates = [Candidate(k, "auto") for k in (1, 2, 3, 4)]
     _selections(MMFS(kernel="hsic", relevance="hsic"), candidates, X, y)
     assert len(calls) == 2

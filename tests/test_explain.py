@@ -67,7 +67,7 @@ def test_weights_of_a_whole_support_are_those_of_the_joint_solution(planted):
     for options in ({"gamma": 0.1}, {"formulation": "constrained"}):
         selector = MMFS(**options).fit(X, y)
         np.testing.assert_array_equal(selector.weights_, selector.alpha_[selector.indices_])
-        assert selector._b == selector.b_
+        assert selector._record.b == selector.b_
     few = MMFS(3, formulation="constrained", C=0.2).fit(X, y)  # three cannot reach a sum of 1
     assert few.weights_.sum() == pytest.approx(1) and few.alpha_.max() <= 0.2
 

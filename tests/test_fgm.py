@@ -112,7 +112,7 @@ def test_the_relaxation_is_solved_over_all_groups():
 def test_rounds_and_passes(small):
     X, y = small
     selector = FGM(6, B=2).fit(X, y)
-    assert selector.n_iter_ >= 3 and selector.n_passes_ == selector.n_iter_ + 2
+    assert selector.n_iter_ >= 3 and selector.n_scans_ == selector.n_iter_ + 2
     assert FGM(B=3, max_rounds=1).fit(X, y).n_iter_ == 1
     assert len(FGM(20, max_rounds=2).fit(X, y).indices_) == 20  # the strongest follow
     lengths = selector.scores_

@@ -148,9 +148,9 @@ def test_a_mirrored_binary_column_tells_the_same(discretize):
 def test_mrmr_reads_the_data_once_per_feature():
     X = np.random.default_rng(0).standard_normal((50, 30))
     y = np.arange(50) % 2
-    assert MRMR(7).fit(X, y).n_passes_ == 8  # moments, relevance, and six redundancies
-    assert MRMR(7, criterion="FCQ").fit(X, y).n_passes_ == 7
-    assert MaxRel(7).fit(X, y).n_passes_ == 1
+    assert MRMR(7).fit(X, y).n_scans_ == 8  # moments, relevance, and six redundancies
+    assert MRMR(7, criterion="FCQ").fit(X, y).n_scans_ == 7
+    assert MaxRel(7).fit(X, y).n_scans_ == 1
 
 
 def test_a_discretisation_that_tells_nothing_says_so():

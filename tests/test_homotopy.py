@@ -6,9 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mmfs._compiled.active_set import Enough
-from mmfs.solvers.aims import GAMMA_MAX, Solver, enough_support
-from mmfs.solvers.exact import FOLLOW_LIMIT, ExactDescent, OfGram
+from mmfs.solvers.exact import ExactDescent, OfGram
+from mmfs.solvers.gamma_search import InnerSolver, enough_support
 from mmfs.solvers.qp import solve_dual
+from mmfs.solvers.tuning import FOLLOW_LIMIT, GAMMA_MAX
 
 
 def problem(n_rows, n_columns, kernel, whole_numbers, rng):
@@ -72,7 +73,7 @@ def test_there_is_no_larger_gamma_with_as_many():
     Q, r = problem(40, 60, "aligned", False, np.random.default_rng(2))
     for n in (2, 10, 25):
         walked = enough_support(n, r.max())(descent(Q, r).solver)
-        searched = enough_support(n, r.max())(Solver(descent(Q, r).solve))
+        searched = enough_support(n, r.max())(InnerSolver(descent(Q, r).solve))
         assert walked.gamma == pytest.approx(searched.gamma, rel=3e-3)
         above = descent(Q, r).solve(1.005 * walked.gamma, 0.0)
         assert np.count_nonzero(above) < n <= np.count_nonzero(walked.alpha)

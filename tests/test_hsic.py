@@ -156,7 +156,7 @@ def test_rows_are_copied_into_columns_once(monkeypatch):
     rows = MMFS(kernel="hsic", relevance="hsic").fit(sp.csr_array(X), y)
     assert len(copies) == 1
     columns = MMFS(kernel="hsic", relevance="hsic").fit(sp.csc_array(X), y)
-    assert rows.n_passes_ == columns.n_passes_ >= 3
+    assert rows.n_scans_ == columns.n_scans_ >= 3
 
 
 def test_as_relevance_alone_and_in_other_selectors():

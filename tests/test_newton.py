@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mmfs._compiled.active_set import backward, enter, forward, leave, newton
-from mmfs.solvers import exact
+from mmfs.solvers import exact, tuning
 from mmfs.solvers.qp import solve_dual
 
 
@@ -79,11 +79,11 @@ def test_where_free_columns_are_many_steps_are_seldom_but_end_a_descent(monkeypa
     F, y = rng.standard_normal((60, 200)), rng.standard_normal(60)
     F *= np.sign(F.T @ y) / np.linalg.norm(F, axis=0)
     Q, r, gamma = F.T @ F, F.T @ y / np.linalg.norm(y), 1e-3
-    monkeypatch.setattr(exact, "NEWTON_LIMIT", 10)
+    monkeypatch.setattr(tuning, "NEWTON_LIMIT", 10)
     best, _ = solve_dual(Q, r, 1.0, gamma)
     passes = {}
     for seldom in (40, np.inf):
-        monkeypatch.setattr(exact, "SELDOM", seldom)
+        monkeypatch.setattr(tuning, "SELDOM", seldom)
         rng = np.random.default_rng(0)
         descent = exact.ExactDescent(exact.OfGram(Q), r, 1.0, 1e-9, rng)
         alpha = descent.solve(gamma, 0.0)

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import lars_path
 
-import mmfs.problem
-from mmfs import MMFS, mmfs_path
+from mmfs import MMFS, certify_path, mmfs_path
 from mmfs.columns import Columns
 from mmfs.kernels import rbf, similarity_of
 from mmfs.problem import Problem
@@ -65,37 +64,39 @@ def test_points_agree_with_fits_of_their_own(wide, store, classes):
 
 def test_it_costs_few_passes(wide):
     path = mmfs_path(*wide, n_features_to_select=30)
-    assert path.n_passes <= 2 * MMFS(30).fit(*wide).n_passes_
+    assert path.n_scans <= 2 * MMFS(30).fit(*wide).n_scans_
 
 
-@pytest.mark.parametrize(("n_taken", "n_passes"), [(400, 1), (40, 7)])
+@pytest.mark.parametrize(("n_taken", "n_scans"), [(400, 1), (40, 7)])
 def test_fifty_points_are_certified_together_as_if_each_were_judged_alone(
-    wide, monkeypatch, n_taken, n_passes
+    wide, monkeypatch, n_taken, n_scans
 ):
-    """`judge_all` against `judge`: same gaps and violating columns, also where these are many."""
-    monkeypatch.setattr(mmfs.problem, "DOUBTFUL", 10)
+    """`certify_all` against `certify`: same gaps and violators, also where these are many."""
+    monkeypatch.setattr(certify_path, "DOUBTFUL", 10)
     X, y = wide
     F, Y = standardised(X), standardised(y[:, None])
     selector = MMFS(30)
-    posed, _ = selector._pose(X, y)
-    problem, n_before = posed.problem, posed.columns.n_scans
-    J = np.sort(np.argsort(-posed.relevance)[:n_taken])
-    taken = problem.Q.take(J)
-    Q = problem.Q.gram(taken, taken)
+    prepared, _ = selector._prepare(X, y)
+    problem, n_before = prepared.problem, prepared.columns.n_scans
+    J = np.sort(problem.Q.most_relevant(n_taken)[0])
+    fetched = problem.Q.fetch(J)
+    Q, r = problem.Q.gram(fetched, fetched), problem.r(fetched)
     gammas = np.geomspace(2, 0.01, 50)
-    alphas = np.column_stack([solve_dual(Q, problem.r[J], 1.0, gamma)[0] for gamma in gammas])
+    alphas = np.column_stack([solve_dual(Q, r, 1.0, gamma)[0] for gamma in gammas])
     alphas[alphas < 1e-7] = 0
-    among, verdicts = problem.judge_all(taken, Q, alphas, gammas, np.ones(50))
-    assert posed.columns.n_scans - n_before <= n_passes
-    signs = np.sign(F.T @ Y)[:, 0]
+    found = certify_path.certify_all(problem, fetched, Q, alphas, gammas, np.ones(50))
+    assert prepared.columns.n_scans - n_before <= n_scans
+    signs, everything = np.sign(F.T @ Y)[:, 0], np.abs(F.T @ Y)[:, 0]
     for t, gamma in enumerate(gammas):
-        alone = problem.judge(taken, alphas[:, t], gamma)
-        assert verdicts[t].gap == pytest.approx(alone.gap, rel=1e-9, abs=1e-12)
-        assert verdicts[t].objective == pytest.approx(alone.objective)
-        assert verdicts[t].violation == pytest.approx(alone.violation, abs=1e-12)
-        full = signs * (F.T @ (F[:, J] @ (signs[J] * alphas[:, t]))) + alone.b - problem.r
+        alone = problem.certify(fetched, alphas[:, t], gamma, n_others=X.shape[1])
+        assert found[t].gap == pytest.approx(alone.gap, rel=1e-9, abs=1e-12)
+        assert found[t].objective == pytest.approx(alone.objective)
+        assert found[t].violation == pytest.approx(alone.violation, abs=1e-12)
+        full = signs * (F.T @ (F[:, J] @ (signs[J] * alphas[:, t]))) + alone.b - everything
+        among = np.append(J, found[t].others.J)
         assert set(np.flatnonzero(full < -1e-9)) <= set(among)
-        np.testing.assert_allclose(verdicts[t].gradient, full[among], atol=1e-9)
+        gradient = np.append(found[t].gradient, found[t].others.gradient)
+        np.testing.assert_allclose(gradient, full[among], atol=1e-9)
 
 
 @given(st.integers(0, 10_000))
@@ -137,8 +138,10 @@ def test_ties_and_a_single_column_have_a_path():
     one = mmfs_path(np.arange(10.0)[:, None], np.arange(10.0) ** 2, gammas=3)
     assert one.order.tolist() == [0] and (one.n_support == 1).all()
     columns = np.random.default_rng(0).standard_normal((10, 3))
-    Q = similarity_of("linear", MMFS()._read(columns, np.arange(10.0), "auto").columns, None)
-    assert falling_gammas(Problem(Q, np.array([0.5, -np.inf, -np.inf]), 1.0), 0.1, 2)[0] == 0.1
+    columns = MMFS()._read(columns, np.arange(10.0), "auto").columns
+    columns._know([columns.everything._replace(relevance=np.array([0.5, -np.inf, -np.inf]))])
+    problem = Problem(similarity_of("linear", columns, 1), 1.0, 1.0)
+    assert falling_gammas(problem, 0.1, 2)[0] == 0.1
 
 
 def test_path_over_C(wide):
@@ -268,15 +271,15 @@ def test_gammas_or_Cs(wide):
 def test_many_outputs_are_certified_without_many_numbers_at_once(wide, monkeypatch):
     """With q outputs every alpha takes q vectors: fewer are looked at together."""
     widths = []
-    project = Columns.project
+    scan = Columns.scan
 
-    def watched(self, V):
+    def watched(self, V, *given):
         widths.append(V.shape[1])
-        return project(self, V)
+        return scan(self, V, *given)
 
-    monkeypatch.setattr(Columns, "project", watched)
-    monkeypatch.setattr(mmfs.problem, "NUMBERS", 3000 * 10)
-    monkeypatch.setattr(mmfs.problem, "DOUBTFUL", 10)
+    monkeypatch.setattr(Columns, "scan", watched)
+    monkeypatch.setattr(certify_path, "NUMBERS", 3000 * 10)
+    monkeypatch.setattr(certify_path, "DOUBTFUL", 10)
     X = wide[0]
     path = mmfs_path(X, np.arange(80) % 5, n_features_to_select=10)
     assert max(widths) <= 10 and path.gaps.max() <= 1e-4

@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from mmfs.kernels import Precomputed
-from mmfs.problem import Problem, judge, least, squared_bias_gap, violation
-from mmfs.solvers import AtGamma, UnitSum, solve
+from mmfs.kernels import FetchedColumns, Precomputed
+from mmfs.problem import Problem, least, squared_bias_gap, violation
+from mmfs.solvers import FixedGamma, SumToOne, solve
 from tests.reference.explicit import (
     projected_gradient,
     squared_bias_objective,
@@ -29,10 +29,17 @@ def random_problem(seed, n=8, m=5):
 
 
 def solved(Q, r, gamma, C, tol=1e-10):
-    solution = solve(Problem(Precomputed(Q), r, C), AtGamma(gamma), tol=tol)
+    solution = solve(Problem(Precomputed(Q, r), 1.0, C), FixedGamma(gamma), tol=tol)
     alpha = np.zeros(len(r))
-    alpha[solution.J] = solution.alpha
+    alpha[solution.J] = solution.weights
     return alpha, solution
+
+
+def certified(Q, r, C, alpha, gamma, J=None):
+    """The certificate of alpha, of which only the columns J (None: the support) are fetched."""
+    J = np.flatnonzero(alpha) if J is None else J
+    fetched = FetchedColumns(J, r[J])
+    return Problem(Precomputed(Q, r), 1.0, C).certify(fetched, alpha[J], gamma)
 
 
 @given(seeds, st.sampled_from([0.3, 1.0, np.inf]), st.floats(0.1, 5), st.booleans())
@@ -64,10 +71,13 @@ def test_gap_bounds_the_distance_to_the_optimum(seed, gamma, C):
     best = squared_bias_objective(solved(Q, r, gamma, C)[0], Q, r, gamma)
     rng = np.random.default_rng(seed)
     alpha = rng.uniform(0, min(C, 1), len(r)) * (rng.random(len(r)) < 0.5)
-    J = np.flatnonzero(alpha)
-    verdict = judge(J, alpha[J], Q @ alpha, r, C, gamma)
-    assert verdict.objective == pytest.approx(squared_bias_objective(alpha, Q, r, gamma))
-    assert verdict.objective - best <= verdict.gap + 1e-9
+    exact = certified(Q, r, C, alpha, gamma, np.arange(len(r)))
+    for some in (certified(Q, r, C, alpha, gamma), exact):
+        assert some.objective == pytest.approx(squared_bias_objective(alpha, Q, r, gamma))
+        assert some.objective - best <= some.gap + 1e-9
+        # What is not told of the others is bounded, on the safe side.
+        assert some.gap >= exact.gap - 1e-12
+        assert some.violation == pytest.approx(exact.violation)
 
 
 @given(seeds, gammas, bounds)
@@ -79,7 +89,7 @@ def test_solution_is_optimal_by_first_principles(seed, gamma, C):
     assert (G[alpha == 0] >= -1e-7).all()
     assert (G[alpha >= C] <= 1e-7).all()
     assert np.abs(G[(alpha > 0) & (alpha < C)]).max(initial=0) <= 1e-7
-    assert solution.verdict.violation == pytest.approx(violation(np.arange(len(r)), alpha, G, C))
+    assert solution.certificate.violation == pytest.approx(violation(alpha, G, C))
     best = squared_bias_objective(alpha, Q, r, gamma)
     slow = projected_gradient(Q, r, gamma, min(C, 1e6), n=2000)
     assert best <= squared_bias_objective(slow, Q, r, gamma) + 1e-9
@@ -92,14 +102,20 @@ def test_solution_is_optimal_by_first_principles(seed, gamma, C):
 @given(seeds, st.sampled_from([0.2, 0.5, np.inf]))
 def test_constrained_gap_bounds_the_distance_to_the_optimum(seed, C):
     Q, r = random_problem(seed)
-    solution = solve(Problem(Precomputed(Q), r, C), UnitSum(r.max(), C), tol=1e-10)
+    solution = solve(Problem(Precomputed(Q, r), 1.0, C), SumToOne(r.max(), C), tol=1e-10)
     assert solution.alpha.sum() == pytest.approx(1, abs=1e-12)
-    G = solution.verdict.gradient
-    inside = solution.alpha < C
-    np.testing.assert_allclose(G[solution.J[inside]], 0, atol=1e-7)
+    inside = (solution.alpha > 0) & (solution.alpha < C)
+    np.testing.assert_allclose(solution.certificate.gradient[inside], 0, atol=1e-7)
+    best = solution.certificate.objective
     alpha = np.full(len(r), 1 / len(r))
-    verdict = judge(np.arange(len(r)), alpha, Q @ alpha, r, C, None)
-    assert verdict.objective - solution.verdict.objective <= verdict.gap + 1e-9
+    found = certified(Q, r, C, alpha, None)
+    assert found.objective - best <= found.gap + 1e-9
+    few = np.zeros(len(r))
+    few[: int(np.ceil(1 / min(C, 1)))] = 1 / np.ceil(1 / min(C, 1))
+    found = certified(Q, r, C, few, None)
+    exact = certified(Q, r, C, few, None, np.arange(len(r)))
+    assert found.objective - best <= found.gap + 1e-9
+    assert found.gap == pytest.approx(exact.gap) and found.b == pytest.approx(exact.b)
 
 
 # Facts F1 to F8, in the order of the mathematics.
@@ -170,11 +186,11 @@ def test_f8_weights_and_gradient_are_unique_where_alpha_is_not(seed):
     r = np.concatenate([r, r])
     a, b = (
         solve(
-            Problem(Precomputed(Q), r, np.inf),
-            AtGamma(0.05),
+            Problem(Precomputed(Q, r), 1.0, np.inf),
+            FixedGamma(0.05),
             tol=1e-10,
             rng=np.random.default_rng(i),
-        ).verdict
+        ).certificate
         for i in (0, 1)
     )
     np.testing.assert_allclose(a.gradient, b.gradient, atol=1e-5)

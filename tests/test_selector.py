@@ -53,7 +53,7 @@ def test_fitted_attributes(small):
     np.testing.assert_allclose(selector.gradient_, G)
     np.testing.assert_allclose(selector.b_, selector.gamma_ * selector.alpha_.sum())
     assert selector.n_constant_ == 1 and selector.n_duplicate_ == 2
-    assert selector.n_passes_ >= 2 and 0 <= selector.gap_ <= selector.tol
+    assert selector.n_scans_ >= 2 and 0 <= selector.gap_ <= selector.tol
 
 
 def test_rank_is_by_weight_then_gradient_then_index(small):
@@ -224,7 +224,7 @@ def test_a_selector_fitted_on_ten_million_columns_is_small():
     X = sp.csc_array((np.ones(n), rows, np.arange(n + 1)), shape=(50, n))
     selector = MMFS(20).fit(X, rng.integers(0, 2, 50))
     assert len(pickle.dumps(selector)) < 100_000
-    assert selector.n_duplicate_ == n - 50
+    assert selector.n_duplicate_ > 0 and len(set(rows[selector.indices_])) == 20
     assert selector.alpha_.shape == (n,)
     with pytest.raises(AttributeError, match=r"relevance_ was not kept.*keep_scores=True"):
         _ = selector.relevance_

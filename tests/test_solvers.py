@@ -14,8 +14,10 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import Lasso
 
 from mmfs import MMFS
+from mmfs import fit as fit_module
 from mmfs._compiled import descent
 from mmfs.kernels import rbf
+from mmfs.solvers import tuning
 from mmfs.solvers.qp import solve_dual, solve_primal
 from tests.reference.explicit import class_basis, similarity, standardised
 
@@ -77,7 +79,7 @@ def test_working_set_smaller_than_the_problem(center, classes):
     options = {"gamma": 1e-2, "tol": 1e-6, "center": center, "max_iter": 5000}
     a = MMFS(**options).fit(X, y)
     b = MMFS(solver="dcd", **options).fit(X, y)
-    assert a.n_iter_ > 1 and a.n_passes_ < 10 < b.n_iter_
+    assert a.n_iter_ > 1 and a.n_scans_ < 10 < b.n_iter_
     assert a.objective_ == pytest.approx(b.objective_, rel=1e-6)
     c = MMFS(**options).fit(X.toarray(), y)
     np.testing.assert_allclose(a.alpha_, c.alpha_, atol=1e-8)
@@ -284,7 +286,7 @@ def test_too_many_columns_for_a_solver_is_refused(solver, columns, limit):
 def test_a_support_too_large_for_the_working_set_is_refused(monkeypatch):
     rng = np.random.default_rng(0)
     X = sp.eye_array(300, 300, format="csc") + 0.0
-    monkeypatch.setattr(sys.modules["mmfs.solvers.working_set"], "GRAM_LIMIT", 150)
+    monkeypatch.setattr(tuning, "GRAM_LIMIT", 150)
     with pytest.raises(ValueError, match="raise gamma or C, or use solver='dcd'"):
         MMFS(gamma=1e-6).fit(X, rng.standard_normal(300))
 
@@ -299,8 +301,8 @@ def test_many_columns_are_solved_on_their_entries(store, n_classes, kernel, monk
     y = np.argmax(X[:, :n_classes] + 0.3 * rng.standard_normal((30, n_classes)), axis=1)
     asked = {"gamma": 1e-3, "kernel": kernel, "tol": 1e-8}
     expected = MMFS(**asked).fit(X, y)
-    monkeypatch.setattr(sys.modules["mmfs.solvers.working_set"], "NARROW", 50)
-    monkeypatch.setattr(sys.modules["mmfs.solvers.exact"], "COLUMNS_BETTER", np.inf)
+    monkeypatch.setattr(tuning, "NARROW", 50)
+    monkeypatch.setattr(tuning, "COLUMNS_BETTER", np.inf)
     monkeypatch.setattr(sys.modules["mmfs.solvers.working_set"], "OfGram", None)
     found = MMFS(**asked).fit(store(X), y)
     assert found.gap_ <= 1e-8
@@ -313,16 +315,23 @@ def test_a_search_on_entries_ends_where_one_on_similarities_does(monkeypatch):
     X = rng.standard_normal((60, 3000))
     y = X[:, :20].sum(axis=1) > 0
     on_entries = MMFS(1000, C=0.005).fit(X, y)
-    monkeypatch.setattr(sys.modules["mmfs.solvers.working_set"], "NARROW", 10**9)
+    monkeypatch.setattr(tuning, "NARROW", 10**9)
     on_similarities = MMFS(1000, C=0.005).fit(X, y)
     np.testing.assert_allclose(on_entries.gamma_, on_similarities.gamma_, rtol=1e-3)
     assert set(on_entries.indices_) == set(on_similarities.indices_)
 
 
-@pytest.mark.parametrize(("rank", "module"), [("elimination", "elimination"), ("path", "path")])
-def test_ranks_that_need_all_similarities_have_a_limit(rank, module, data, monkeypatch):
+@pytest.mark.parametrize("rank", ["elimination", "path"])
+def test_ranks_that_need_all_similarities_have_a_limit(rank, data, monkeypatch):
     X, y = data
-    monkeypatch.setattr(sys.modules[f"mmfs.solvers.{module}"], "GRAM_LIMIT", 3)
+    solve = fit_module.solve
+
+    def limited(*given, **options):
+        solution = solve(*given, **options)
+        monkeypatch.setattr(tuning, "GRAM_LIMIT", 3)
+        return solution
+
+    monkeypatch.setattr(fit_module, "solve", limited)
     with pytest.raises(ValueError, match=r"at most 3 support features, here are .*rank='alpha'"):
         MMFS(gamma=0.01, rank=rank).fit(X, y)
 
@@ -332,8 +341,8 @@ def test_columns_with_large_means_are_not_solved_on_their_entries(monkeypatch):
     X = rng.standard_normal((30, 400))
     y = X[:, 0] + X[:, 1] > 0
     expected = MMFS(gamma=1e-3, tol=1e-7).fit(X, y)
-    monkeypatch.setattr(sys.modules["mmfs.solvers.working_set"], "NARROW", 50)
-    monkeypatch.setattr(sys.modules["mmfs.solvers.exact"], "COLUMNS_BETTER", np.inf)
+    monkeypatch.setattr(tuning, "NARROW", 50)
+    monkeypatch.setattr(tuning, "COLUMNS_BETTER", np.inf)
     found = MMFS(gamma=1e-3, tol=1e-7).fit(sp.csc_array(X + 1e7), y)
     np.testing.assert_allclose(found.objective_, expected.objective_, rtol=1e-5)
 
@@ -380,7 +389,7 @@ def test_few_rows_are_solved_on_the_columns_themselves(kernel, n_classes, C, mon
     X, y = rng.standard_normal((12, 300)), np.arange(12) % n_classes
     options = {"kernel": kernel, "gamma": 1e-3, "C": C, "tol": 1e-8, "max_iter": 5000}
     plain = MMFS(10, **options).fit(X, y)
-    monkeypatch.setattr(sys.modules["mmfs.solvers.working_set"], "NARROW", 20)
+    monkeypatch.setattr(tuning, "NARROW", 20)
     similarities = property(lambda here: pytest.fail("similarities were computed"))
     monkeypatch.setattr(sys.modules["mmfs.solvers.working_set"].WorkingSet, "Q", similarities)
     narrow = MMFS(10, **options).fit(X, y)

@@ -10,8 +10,7 @@ from sklearn.base import BaseEstimator
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from mmfs.columns import Adjustment, Columns
-from mmfs.columns.distinct import fingerprint_vectors, repeats
+from mmfs.columns import Adjustment, Columns, repeated
 from mmfs.relevance import relevance_of
 from mmfs.sources import Elsewhere, as_source, elsewhere, is_dask
 from mmfs.target import Target, encode_target
@@ -22,58 +21,44 @@ Array = np.ndarray
 
 @dataclass(frozen=True)
 class Data:
-    """Input as read, after the first pass over it."""
+    """Input as read, after the first scan."""
 
     X: Any  # an array, compressed columns or rows, or data elsewhere
     y: Array
     columns: Columns
     target: Target
-    products: Array  # F'Y
-    fingerprints: Array
-    left: Array | None = None  # the columns these are, if empty ones were left out
 
     @property
     def usable(self) -> Array:
         """Mask of the columns that are not constant."""
         return self.columns.usable
 
-    def relevance(self, kind: Any, random_state: Any, scale: str | None = None) -> Array:
+    @property
+    def products(self) -> Array:
+        """F'Y."""
+        return self.columns.everything.products
+
+    def relevance(self, kind: Any, random_state: Any) -> Array:
         """Of every column, by one of RELEVANCES, an array, or a function of (X, y)."""
         return relevance_of(
-            kind,
-            self.X,
-            self.y,
-            columns=self.columns,
-            target=self.target,
-            products=self.products,
-            scale=scale,
+            kind, self.X, self.y, columns=self.columns, target=self.target,
             random_state=random_state,
-            n_jobs=self.columns.n_jobs,
-        )
+        )  # fmt: skip
 
     def repeated(self, r: Array, mirrors: bool) -> Array:
         """Mask of the usable columns for which an equal one stands."""
-        return repeats(self.fingerprints, r, self.usable, mirrors)
+        usable, out = np.flatnonzero(self.usable), np.zeros(len(r), dtype=bool)
+        keys = self.columns.fingerprints()[usable]
+        out[usable] = repeated(keys, r[usable], usable, mirrors)
+        return out
 
 
-def first_pass(
-    X: Any,
-    y: Array,
-    task: str,
-    center: bool,
-    n_jobs: int | None = None,
-    leave_out_empty: bool = False,
-) -> Data:
-    """Read X once: mean and scale of every column, its products with the target, fingerprints."""
+def first_scan(X: Any, y: Array, task: str, center: bool = True, n_jobs: int | None = None) -> Data:
+    """Scan X once: mean and scale of every column, its products with the target."""
     target = encode_target(y, task)
-    source, left = as_source(X), None
-    if leave_out_empty:
-        source, left = source.without_empty()
-    columns = Columns(source, adjustment=Adjustment(center), n_jobs=n_jobs)
-    q = target.Y.shape[1]
-    columns.first_scan(np.hstack([target.Y, fingerprint_vectors(X.shape[0], center)]))
-    products = columns.everything.products
-    return Data(X, y, columns, target, products[:, :q], products[:, q:], left)
+    columns = Columns(as_source(X), adjustment=Adjustment(center), n_jobs=n_jobs)
+    columns.first_scan(target.Y)
+    return Data(X, y, columns, target)
 
 
 class Selector(SelectorMixin, BaseEstimator):
@@ -115,13 +100,11 @@ class Selector(SelectorMixin, BaseEstimator):
     def _fit(self, *data: Any, **how: Any) -> None:
         """From X and y set `indices_`, and whatever else is to be known of the fit."""
 
-    def _read(
-        self, X: Any, y: Any, task: str, center: bool = True, leave_out_empty: bool = False
-    ) -> Data:
+    def _read(self, X: Any, y: Any, task: str, center: bool = True) -> Data:
         X, y = read_input(self, X, y, needs_y=True)
-        data = first_pass(X, y, task, center, self.n_jobs, leave_out_empty)
-        check_finite(data.columns, getattr(self, "feature_names_in_", None), data.left)
-        refuse_constant(self.n_features_in_, int(data.usable.sum()))
+        data = first_scan(X, y, task, center, self.n_jobs)
+        check_finite(data.columns, getattr(self, "feature_names_in_", None))
+        refuse_constant(self.n_features_in_, data.columns.n_usable)
         return data
 
     def _say(self, text: str, done: float | None = None, total: float | None = None) -> None:

@@ -28,8 +28,8 @@ from mmfs.choosing.base import check_resampled, select_from_part, settle_task, w
 from mmfs.choosing.cv import default_estimator, for_estimators, name_of_score, splitter
 from mmfs.comparators import FCBF, FGM, GDM, MRMR, QPFS, SVMRFE, MaxRel
 from mmfs.needed import needed
+from mmfs.order import in_order
 from mmfs.selector import MMFS
-from mmfs.solvers import in_order
 from mmfs.target import Target
 from mmfs.validation import aligned, is_int, refuse_elsewhere
 from mmfs.warn import warn_caller

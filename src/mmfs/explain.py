@@ -7,25 +7,19 @@ beyond its margin: nothing is left of its relevance r_i.
 """
 
 import difflib
-from pathlib import Path
-from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted, validate_data
 
-from mmfs.base import first_pass
+from mmfs.fit import CHANCE, FittedRecord
 from mmfs.hsic import hsic
 from mmfs.kernels import Precomputed, Similarity, similarity_of
 from mmfs.needed import needed
-from mmfs.posing import kind_of_relevance
-from mmfs.sources import Elsewhere, elsewhere, is_store
-from mmfs.validation import check_columns, is_int, is_name
+from mmfs.prepare import first_scan, kind_of_relevance
+from mmfs.relevance import relevance_of
+from mmfs.validation import is_int, is_name
 
 Array = np.ndarray
-
-# From this probability on, chance explains the largest relevance.
-CHANCE = 0.05
 
 # Below this, beside the largest relevance, what is left of a margin is rounding error.
 PRECISION = 1e-5
@@ -44,39 +38,29 @@ COLUMNS = [
 ]  # fmt: skip
 
 
-def explain(selector: Any, X: Any, features: Any, n_dropped: int, names: Any = None) -> Any:
-    """A DataFrame with a row for every feature asked; `selector` is a fitted MMFS."""
-    check_is_fitted(selector)
-    if isinstance(X, str) and not is_store(Path(X)):
-        raise ValueError("explain takes X, the data of the fit, and then the features.")
+def explain(record: FittedRecord, X: Any, features: Any, n_dropped: int, names: Any = None) -> Any:
+    """A DataFrame with a row for every feature asked, of a fit on X, as read."""
     if not is_int(n_dropped) or n_dropped < 0:
         raise ValueError(f"n_dropped must be a whole number >= 0, got {n_dropped!r}.")
     pandas = needed("pandas", "explain", "explain()")
-    X = elsewhere(X)
-    if names is None and isinstance(X, Elsewhere):
-        names = X.feature_names
-    if names is None:
-        names = getattr(selector, "feature_names_in_", None)
-    elif not callable(names) and len(names) != selector.n_features_in_:
-        raise ValueError(f"there are {len(names)} names for {selector.n_features_in_:,} columns.")
     if features is None:
-        asked = np.concatenate([selector.indices_, selector._runners_up[:n_dropped]])
+        asked = np.concatenate([record.indices, record.runners_up[:n_dropped]])
     else:
         known_names = None if callable(names) else names
-        asked = _columns_asked(features, known_names, selector.n_features_in_)
+        asked = _columns_asked(features, known_names, record.n_columns)
 
-    kept, weights = selector.indices_, selector.weights_
+    kept, weights = record.indices, record.weights
     J = np.union1d(asked, kept)
-    known = _some_columns(selector, X, J)
-    here, those = (known.similarity.take(np.searchsorted(J, some)) for some in (asked, kept))
+    known = _some_columns(record, X, J)
+    here, those = (known.similarity.fetch(np.searchsorted(J, some)) for some in (asked, kept))
     Q = known.similarity.gram(here, those)
-    _check_same_data(known.marks[np.searchsorted(J, kept)], selector._marks)
+    _check_same_data(known.fingerprints[np.searchsorted(J, kept)], record.fingerprints)
 
     def name(j: int) -> Any:
-        return name_of(selector, names, j)
+        return name_of(names, j)
 
     place = {j: i for i, j in enumerate(kept.tolist())}
-    tau, b, rows = selector._tau, selector._b, []
+    tau, b, rows = record.settings.tau, record.b, []
     for j, similar in zip(asked.tolist(), Q, strict=True):
         terms, at = similar * weights, np.searchsorted(J, j)
         order = [c for c in np.argsort(-terms, kind="stable") if terms[c] != 0 and kept[c] != j]
@@ -99,15 +83,15 @@ def explain(selector: Any, X: Any, features: Any, n_dropped: int, names: Any = N
     return frame.astype({"rank": "Int64"})
 
 
-def noise_of(selector: Any) -> str | None:
+def noise_of(record: FittedRecord) -> str | None:
     """What is to be said of a selection that chance explains; None of any other."""
-    if selector.chance_ is None or selector.chance_ <= CHANCE:
+    if record.chance is None or record.chance <= CHANCE:
         return None
-    n = selector.n_features_in_ - selector.n_constant_ - selector.n_duplicate_
+    n = record.n_columns - record.n_constant
     return (
         f"nothing here is more relevant than chance explains: the largest relevance is "
-        f"{selector._largest:.2f}, and the largest of {n:,} unrelated columns is no smaller with a "
-        f"probability of {selector.chance_:.2f}."
+        f"{record.largest:.2f}, and the largest of {n:,} unrelated columns is no smaller with a "
+        f"probability of {record.chance:.2f}."
     )
 
 
@@ -138,21 +122,19 @@ def _sentence(row: dict, twin: Any, tau: float, b: float) -> str:
     return f"next in line: would add {left:.2g} to those selected"
 
 
-def name_of(selector: Any, names: Any, j: int) -> Any:
-    """Of column j, by names given or those of the fit; without any, its number."""
-    if names is None:
-        names = getattr(selector, "feature_names_in_", None)
+def name_of(names: Any, j: int) -> Any:
+    """Of column j, by names or a function; without any, its number."""
     if callable(names):
         return names(int(j))
     return int(j) if names is None else names[j]
 
 
-def similarities(selector: Any, X: Any, J: Array) -> Array:
-    """Between columns J of the data of the fit, under the selector's kernel: 1 for equal ones."""
-    known = _some_columns(selector, X, J)
-    taken = known.similarity.take(np.arange(len(J)))
+def similarities(record: FittedRecord, X: Any, J: Array) -> Array:
+    """Between columns J of the data of the fit, under its kernel: 1 for equal ones."""
+    known = _some_columns(record, X, J)
+    fetched = known.similarity.fetch(np.arange(len(J)))
     size = np.sqrt(np.where(known.usable, known.own, 1.0))
-    return known.similarity.gram(taken, taken) / np.outer(size, size)
+    return known.similarity.gram(fetched, fetched) / np.outer(size, size)
 
 
 class Known(NamedTuple):
@@ -160,45 +142,37 @@ class Known(NamedTuple):
     relevance: Array
     usable: Array  # not constant
     own: Array  # similarity of each with itself
-    marks: Array  # what other rows, or the same in another order, would not have
+    fingerprints: Array  # what other rows, or the same in another order, would not have
 
 
-def _some_columns(selector: Any, X: Any, J: Array) -> Known:
-    """What is known of the columns J of the data the selector was fitted on."""
-    if isinstance(X, Elsewhere):
-        check_columns(selector, X)
-    else:
-        X = validate_data(
-            selector, X, reset=False, accept_sparse=("csc", "csr"), dtype="numeric",
-            ensure_all_finite=False,
-        )  # fmt: skip
-    if X.shape[0] != selector._n_rows:
+def _some_columns(record: FittedRecord, X: Any, J: Array) -> Known:
+    """What is known of the columns J of the data of the fit, X."""
+    if X.shape[0] != record.n_rows:
         raise ValueError(
-            f"X has {X.shape[0]:,} rows, but the selector was fitted on {selector._n_rows:,}; an "
+            f"X has {X.shape[0]:,} rows, but the selector was fitted on {record.n_rows:,}; an "
             "explanation needs the data of the fit."
         )
-    fitted = SimpleNamespace(**selector._parameters)  # which may have been changed since
-    if is_name(fitted.kernel, "precomputed"):
-        Q, every = X[np.ix_(J, J)], np.ones(len(J), dtype=bool)
-        return Known(
-            Precomputed(Q), selector.relevance_[J], every, np.diagonal(Q), X[J].sum(axis=1)
-        )
-    data = first_pass(X[:, J], selector._y, fitted.task, fitted.center)
-    similarity = similarity_of(fitted.kernel, data.columns, data.products)
-    kind = kind_of_relevance(fitted)
+    settings, scores = record.settings, record.scores
+    if is_name(settings.kernel, "precomputed") and scores is not None:
+        Q, r, every = X[np.ix_(J, J)], scores["relevance_"][J], np.ones(len(J), dtype=bool)
+        return Known(Precomputed(Q, r), r, every, np.diagonal(Q), X[J].sum(axis=1))
+    assert record.y is not None
+    columns, target, _ = first_scan(settings, X[:, J], record.y)
+    similarity = similarity_of(settings.kernel, columns, target.Y.shape[1])
+    kind = kind_of_relevance(settings)
     if isinstance(kind, hsic) or (isinstance(kind, str) and kind in BY_COLUMN):
-        r = data.relevance(kind, None)
-        if selector._scores is not None:
-            _check_same_data(r, selector.relevance_[J])
-    elif selector._scores is not None:
-        r = selector.relevance_[J]
+        r = relevance_of(kind, None, record.y, columns=columns, target=target)
+        if scores is not None:
+            _check_same_data(r, scores["relevance_"][J])
+    elif scores is not None:
+        r = scores["relevance_"][J]
     else:
         raise ValueError(
-            f"the relevance of single columns was not kept for {selector.n_features_in_:,} columns;"
+            f"the relevance of single columns was not kept for {record.n_columns:,} columns;"
             " fit with keep_scores=True to have them explained."
         )
     own = np.full(len(J), similarity.largest)
-    return Known(similarity, r, data.usable, own, data.fingerprints)
+    return Known(similarity, r, columns.usable, own, columns.fingerprints())
 
 
 def _check_same_data(found: Array, known: Array) -> None:

@@ -1,27 +1,31 @@
 """Similarity between columns as a function of their correlation, and Q as an operator.
 
-Q is never built whole: a solver asks for its entries among columns it has taken, and for Q alpha.
+Q is never built whole: a solver asks for its entries among columns that were fetched, and scans
+Q alpha block by block.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol, Self
+from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
 
-from mmfs.columns import Block, Columns
+from mmfs.columns import Block, Columns, Facts
 from mmfs.hsic import RowComparison, as_hsic, hsic, unit_variance
+from mmfs.order import in_order
+from mmfs.sources import Each
 
 Array = np.ndarray
 Kernel = Callable[[Array], Array]
+Reduce = Callable[..., Any]  # of Q alpha of a block, and what is known of it
 
-# Kernels that are not linear need the correlations of all columns with every support feature;
-# they are computed for this many support features at a time.
-CHUNK = 16
-
+# Kernels that are not linear need the correlations of all columns with every support feature: as
+# many at a time as make this many numbers, in a row or a column of them; but not fewer than these.
+NUMBERS, FEWEST = 1 << 24, 16
 
 # A correlation with the target below this is rounding error: it points nowhere.
-ROUNDING = 1e-12
+NOWHERE = 1e-12
 
 
 def poly2(rho: Array) -> Array:
@@ -44,46 +48,84 @@ KERNELS = ("aligned", "linear", *FUNCTIONS, "hsic")
 
 
 @dataclass(frozen=True)
-class Taken:
-    """Columns J, brought here, with their directions U."""
+class FetchedColumns:
+    """Columns J, brought here, with their relevances and directions U."""
 
     J: Array
+    relevance: Array
     block: Block | None = None
     U: Array | None = None
 
-    def join(self, other: Self) -> "Taken":
-        J = np.concatenate([self.J, other.J])
+    def join(self, other: Self) -> "FetchedColumns":
+        J, r = np.append(self.J, other.J), np.append(self.relevance, other.relevance)
         if self.block is None or other.block is None:
-            return Taken(J)
+            return FetchedColumns(J, r)
         both = self.U is not None and other.U is not None
         U = np.concatenate([self.U, other.U]) if both else None
-        return Taken(J, self.block.join(other.block), U)
+        return FetchedColumns(J, r, self.block.join(other.block), U)
 
-    def only(self, mask: Array) -> "Taken":
+    def only(self, which: Array) -> "FetchedColumns":
+        J, r = self.J[which], self.relevance[which]
         if self.block is None:
-            return Taken(self.J[mask])
-        return Taken(self.J[mask], self.block.only(mask), None if self.U is None else self.U[mask])
+            return FetchedColumns(J, r)
+        U = None if self.U is None else self.U[which]
+        return FetchedColumns(J, r, self.block.only(which), U)
 
 
 class Similarity(Protocol):
-    """The matrix Q of the problem."""
+    """The matrix Q of the problem, and the relevances r of the columns."""
 
     largest: float  # no column's similarity with itself is larger
     mirrors: bool  # whether a column and its mirror image are the same
-    width: int  # numbers per column that `product` holds for each alpha
+    width: int  # numbers per column that a scan holds for each alpha
 
-    def take(self, J: Array) -> Taken:
+    @property
+    def n_columns(self) -> int:
+        """N."""
+
+    def fetch(self, J: Array) -> FetchedColumns:
         """Bring columns J here."""
 
-    def gram(self, a: Taken, b: Taken) -> Array:
+    def gram(self, a: FetchedColumns, b: FetchedColumns) -> Array:
         """Q[a.J][:, b.J]."""
 
-    def product(self, a: Taken, alphas: Array) -> Array:
-        """Q alpha for several alpha that are zero outside a.J, the columns of `alphas`: N x n."""
+    def scan(
+        self, a: FetchedColumns, alphas: Array, reduce: Reduce, each: Each = (), keep: bool = False
+    ) -> list[Any]:
+        """reduce(Q alphas, facts) of every block of columns, where it is.
+
+        The columns of `alphas` are zero outside a.J. As `Columns.scan`.
+        """
+
+    def ask(self, reduce: Reduce, each: Each = (), keep: bool = False) -> list[Any]:
+        """reduce(facts) of every block, without a scan."""
+
+    def most_relevant(self, n: int) -> tuple[Array, Array]:
+        """The n columns with the largest relevance, in order, ties by number; and these."""
 
 
-class Correlation:
-    """Q_ij = rho_ij (linear), or rho_ij u_i'u_j (aligned), where u_j are the rows of U.
+class OfColumns:
+    """What similarities between columns of data have in common."""
+
+    columns: Columns
+
+    @property
+    def n_columns(self) -> int:
+        return self.columns.shape[1]
+
+    def ask(self, reduce: Reduce, each: Each = (), keep: bool = False) -> list[Any]:
+        return self.columns.ask(reduce, each, keep)
+
+    def most_relevant(self, n: int) -> tuple[Array, Array]:
+        return self.columns.most_relevant(n)
+
+    def fetch(self, J: Array) -> FetchedColumns:
+        block, facts = self.columns.fetch_known(J)
+        return FetchedColumns(J, facts.relevance, block)
+
+
+class Correlation(OfColumns):
+    """Q_ij = rho_ij (linear), or rho_ij u_i'u_j (aligned).
 
     Aligned, two columns are redundant when they are correlated *and* tell the same about the
     target: their directions u are its unit correlations with the column. For one output u is a
@@ -95,15 +137,17 @@ class Correlation:
 
     largest = 1.0
 
-    def __init__(self, columns: Columns, U: Array | None = None) -> None:
-        self.columns, self.U = columns, U
-        self.width = 1 if U is None else U.shape[1]
-        self.mirrors = U is not None
+    def __init__(self, columns: Columns, n_outputs: int | None = None) -> None:
+        """`n_outputs` of the target if aligned."""
+        self.columns, self.aligned = columns, n_outputs is not None
+        self.width, self.mirrors = n_outputs or 1, self.aligned
 
-    def take(self, J: Array) -> Taken:
-        return Taken(J, self.columns.fetch(J), None if self.U is None else self.U[J])
+    def fetch(self, J: Array) -> FetchedColumns:
+        block, facts = self.columns.fetch_known(J)
+        U = directions(facts.products) if self.aligned else None
+        return FetchedColumns(J, facts.relevance, block, U)
 
-    def gram(self, a: Taken, b: Taken) -> Array:
+    def gram(self, a: FetchedColumns, b: FetchedColumns) -> Array:
         assert a.block is not None and b.block is not None
         rho = a.block.gram(b.block)
         if a.U is None or b.U is None:
@@ -114,44 +158,55 @@ class Correlation:
         rho *= b.U.T
         return rho
 
-    def product(self, a: Taken, alphas: Array) -> Array:
+    def scan(
+        self, a: FetchedColumns, alphas: Array, reduce: Reduce, each: Each = (), keep: bool = False
+    ) -> list[Any]:
         assert a.block is not None
-        if self.U is None or a.U is None:
-            return self.columns.project(a.block.combine(alphas))
-        if self.width == 1:
-            out = self.columns.project(a.block.combine(alphas * a.U))
-            out *= self.U
+        if a.U is None:
+            return self.columns.scan(a.block.combine(alphas), reduce, each, keep)
+        U = with_own_output(a.U)
+        weights = (alphas[:, :, None] * U[:, None, :]).reshape(len(alphas), -1)
+        aligned = Aligned(reduce, U.shape[1])
+        return self.columns.scan(a.block.combine(weights), aligned, each, keep)
+
+
+@dataclass(frozen=True)
+class Aligned:
+    """From products with F u' of several outputs to those in the directions of a block."""
+
+    reduce: Reduce
+    n_outputs: int
+
+    def __call__(self, products: Array, facts: Facts, *each: Any) -> Any:
+        U = directions(facts.products)
+        if self.n_outputs > U.shape[1]:
+            U = np.column_stack([U, nowhere(U)])
+        if self.n_outputs == 1:
+            products *= U
         else:
-            weights = (alphas[:, :, None] * a.U[:, None, :]).reshape(len(alphas), -1)
-            projected = self.columns.project(a.block.combine(weights))
-            projected = projected.reshape(len(projected), -1, a.U.shape[1])
-            out = np.einsum("jtc,jc->tj", projected, self.U).T  # each alpha's vector in one piece
-        alone = nowhere(a.U)
-        if alone.any():
-            here = nowhere(self.U)
-            out[here] += self.columns.project(a.block.only(alone).combine(alphas[alone]))[here]
-        return out
+            products = products.reshape(len(products), -1, self.n_outputs)
+            products = np.einsum("jtc,jc->jt", products, U)
+        return self.reduce(products, facts, *each)
 
 
-def explicit_features(Q: Similarity, taken: Taken) -> Array | None:
-    """phi with Q = phi'phi, one column per taken column; None if Q itself is no larger."""
-    if not isinstance(Q, Correlation) or taken.block is None:
+def explicit_features(Q: Similarity, fetched: FetchedColumns) -> Array | None:
+    """phi with Q = phi'phi, one column per fetched column; None if Q itself is no larger."""
+    if not isinstance(Q, Correlation) or fetched.block is None:
         return None
-    outputs = 1 if taken.U is None else taken.U.shape[1]
-    if Q.columns.shape[0] * outputs >= len(taken.J):
+    if Q.columns.shape[0] * Q.width >= len(fetched.J):
         return None
-    F = taken.block.dense()
-    if taken.U is None:
+    F = fetched.block.dense()
+    if fetched.U is None:
         return F
-    return np.einsum("ij,jc->cij", F, with_own_output(taken.U)).reshape(-1, F.shape[1])
+    return np.einsum("ij,jc->cij", F, with_own_output(fetched.U)).reshape(-1, F.shape[1])
 
 
 def directions(products: Array) -> Array:
     """Unit vectors along the rows of F'Y, where among the outputs each column points; or zero."""
     if products.shape[1] == 1:
-        return np.where(np.abs(products) > ROUNDING, np.sign(products), 0.0)
+        return np.where(np.abs(products) > NOWHERE, np.sign(products), 0.0)
     norms = np.linalg.norm(products, axis=1)
-    known = norms > ROUNDING
+    known = norms > NOWHERE
     U = products / np.where(known, norms, 1.0)[:, None]
     U[~known] = 0.0
     return U
@@ -168,7 +223,7 @@ def with_own_output(U: Array) -> Array:
     return np.column_stack([U, alone]) if alone.any() else U
 
 
-class OfCorrelation:
+class OfCorrelation(OfColumns):
     """Q_ij = kernel(rho_ij), entry by entry; `mirrors` if the kernel ignores the sign of rho."""
 
     width = 1
@@ -176,7 +231,7 @@ class OfCorrelation:
     def __init__(self, columns: Columns, kernel: Kernel) -> None:
         self.columns, self.kernel = columns, kernel
         rho = np.linspace(0, 1, 5)
-        same, mirrored = self._of(rho.copy()), self._of(-rho)
+        same, mirrored = applied(kernel, rho.copy()), applied(kernel, -rho)
         if same.shape != rho.shape or not np.isfinite([same, mirrored]).all() or same[-1] <= 0:
             raise ValueError(
                 "kernel must turn an array of correlations into an array of finite similarities "
@@ -185,40 +240,60 @@ class OfCorrelation:
         self.mirrors = bool(np.allclose(same, mirrored))
         self.largest = float(same[-1])
 
-    def take(self, J: Array) -> Taken:
-        return Taken(J, self.columns.fetch(J))
-
-    def gram(self, a: Taken, b: Taken) -> Array:
+    def gram(self, a: FetchedColumns, b: FetchedColumns) -> Array:
         assert a.block is not None and b.block is not None
-        return self._of(a.block.gram(b.block))
+        return applied(self.kernel, a.block.gram(b.block))
 
-    def product(self, a: Taken, alphas: Array) -> Array:
+    def scan(
+        self, a: FetchedColumns, alphas: Array, reduce: Reduce, each: Each = (), keep: bool = False
+    ) -> list[Any]:
+        """A few support features at a time, what they add up to being kept with the blocks."""
         assert a.block is not None
-        out = np.zeros((self.columns.shape[1], alphas.shape[1]))
-        for start in range(0, len(alphas), CHUNK):
-            chunk = np.zeros(len(alphas), dtype=bool)
-            chunk[start : start + CHUNK] = True
-            rho = self.columns.project(a.block.only(chunk).dense())
-            out += self._of(rho) @ alphas[chunk]
-        return out
-
-    def _of(self, rho: Array) -> Array:
-        return np.asarray(self.kernel(np.clip(rho, -1.0, 1.0, out=rho)), dtype=np.float64)
+        at_once, total = max(FEWEST, NUMBERS // max(self.columns.shape)), None
+        for start in range(0, len(alphas), at_once):
+            some = np.arange(start, min(start + at_once, len(alphas)))
+            V = a.block.only(some).dense()
+            known = () if total is None else (total,)
+            total = self.columns.scan(V, Weighed(self.kernel, alphas[some]), known, keep=True)
+        assert total is not None
+        return self.columns.ask(Found(reduce), (total, *each), keep)
 
 
-class Dependence:
+def applied(kernel: Kernel, rho: Array) -> Array:
+    return np.asarray(kernel(np.clip(rho, -1.0, 1.0, out=rho)), dtype=np.float64)
+
+
+@dataclass(frozen=True)
+class Weighed:
+    """Similarities with some features, weighed and added to those with others."""
+
+    kernel: Kernel
+    alphas: Array
+
+    def __call__(self, rho: Array, facts: Facts, total: Array | float = 0.0) -> Array:
+        return total + applied(self.kernel, rho) @ self.alphas
+
+
+@dataclass(frozen=True)
+class Found:
+    """Of Q alpha that is known of a block."""
+
+    reduce: Reduce
+
+    def __call__(self, facts: Any, values: Array, *each: Any) -> Any:
+        return self.reduce(values, facts, *each)
+
+
+class Dependence(OfColumns):
     """Q_ij = the dependence between two columns by HSIC, of whatever shape: from 0 to 1."""
 
     largest, mirrors = 1.0 + 1e-12, True
 
     def __init__(self, columns: Columns, how: hsic) -> None:
-        self.comparison = RowComparison(columns, how)
+        self.columns, self.comparison = columns, RowComparison(columns, how)
         self.width = 1 + self.comparison.n_features // columns.shape[1]
 
-    def take(self, J: Array) -> Taken:
-        return Taken(J, self.comparison.take(J))
-
-    def gram(self, a: Taken, b: Taken) -> Array:
+    def gram(self, a: FetchedColumns, b: FetchedColumns) -> Array:
         """A few columns of a at a time, since all of their rows are needed."""
         right, at_once = self._values(b), self.comparison.at_once
         if len(a.J) <= at_once:
@@ -230,58 +305,91 @@ class Dependence:
             out[part] = self.comparison.gram(self._values(a.only(part)), right)
         return out
 
-    def product(self, a: Taken, alphas: Array) -> Array:
-        return self.comparison.project(self.comparison.combine(self._values(a), alphas))
+    def scan(
+        self, a: FetchedColumns, alphas: Array, reduce: Reduce, each: Each = (), keep: bool = False
+    ) -> list[Any]:
+        values = self.comparison.project(self.comparison.combine(self._values(a), alphas))
+        return self.columns.ask(Found(reduce), (self.columns.split(values), *each), keep)
 
-    def _values(self, a: Taken) -> Array:
+    def _values(self, a: FetchedColumns) -> Array:
         assert a.block is not None
         return unit_variance(a.block.dense())
 
 
-class Precomputed:
+class Given(NamedTuple):
+    """What is known of features that are not columns of data: all of them, in one block."""
+
+    relevance: Array
+    start: int = 0
+
+
+class Matrix(ABC):
+    """What similarities that are held here have in common."""
+
+    width, mirrors = 1, False
+
+    def __init__(self, relevance: Array) -> None:
+        self.known = [Given(relevance)]
+
+    @property
+    def n_columns(self) -> int:
+        return len(self.known[0].relevance)
+
+    def ask(self, reduce: Reduce, each: Each = (), keep: bool = False) -> list[Any]:
+        return [reduce(*some) for some in zip(self.known, *each, strict=True)]
+
+    def most_relevant(self, n: int) -> tuple[Array, Array]:
+        relevance = self.known[0].relevance
+        J = in_order(-relevance, n)
+        return J, relevance[J]
+
+    def fetch(self, J: Array) -> FetchedColumns:
+        return FetchedColumns(J, self.known[0].relevance[J])
+
+    def scan(
+        self, a: FetchedColumns, alphas: Array, reduce: Reduce, each: Each = (), keep: bool = False
+    ) -> list[Any]:
+        return self.ask(Found(reduce), ([self.product(a.J, alphas)], *each), keep)
+
+    @abstractmethod
+    def product(self, J: Array, alphas: Array) -> Array:
+        """Q[:, J] alphas."""
+
+
+class Precomputed(Matrix):
     """Q given by the user, N x N."""
 
-    width = 1
+    def __init__(self, Q: Array, relevance: Array) -> None:
+        super().__init__(relevance)
+        self.Q, self.largest = Q, float(np.diagonal(Q).max())
 
-    def __init__(self, Q: Array) -> None:
-        self.Q, self.mirrors = Q, False
-        self.largest = float(np.diagonal(Q).max())
-
-    def take(self, J: Array) -> Taken:
-        return Taken(J)
-
-    def gram(self, a: Taken, b: Taken) -> Array:
+    def gram(self, a: FetchedColumns, b: FetchedColumns) -> Array:
         return np.asarray(self.Q[np.ix_(a.J, b.J)], dtype=np.float64)
 
-    def product(self, a: Taken, alphas: Array) -> Array:
-        return np.asarray(self.Q[:, a.J] @ alphas, dtype=np.float64)
+    def product(self, J: Array, alphas: Array) -> Array:
+        return np.asarray(self.Q[:, J] @ alphas, dtype=np.float64)
 
 
-class FeatureMap:
-    """Q = L L', from an explicit L with a row for every column of the data."""
+class FeatureMap(Matrix):
+    """Q = L L', from an explicit L with a row for every feature."""
 
-    width = 1
+    def __init__(self, L: Array, relevance: Array) -> None:
+        super().__init__(relevance)
+        self.L, self.largest = L, float(np.einsum("jk,jk->j", L, L).max())
 
-    def __init__(self, L: Array) -> None:
-        self.L, self.mirrors = L, False
-        self.largest = float(np.einsum("jk,jk->j", L, L).max())
-
-    def take(self, J: Array) -> Taken:
-        return Taken(J)
-
-    def gram(self, a: Taken, b: Taken) -> Array:
+    def gram(self, a: FetchedColumns, b: FetchedColumns) -> Array:
         return self.L[a.J] @ self.L[b.J].T
 
-    def product(self, a: Taken, alphas: Array) -> Array:
-        return self.L @ (self.L[a.J].T @ alphas)
+    def product(self, J: Array, alphas: Array) -> Array:
+        return self.L @ (self.L[J].T @ alphas)
 
 
-def similarity_of(kernel: Any, columns: Columns, products: Array) -> Similarity:
-    """Q for a kernel given by name or as a function; `products` = F'Y orients the aligned one."""
+def similarity_of(kernel: Any, columns: Columns, n_outputs: int) -> Similarity:
+    """Q for a kernel given by name or as a function; the aligned one is for so many outputs."""
     if how := as_hsic(kernel):
         return Dependence(columns, how)
     if not isinstance(kernel, str):
         return OfCorrelation(columns, kernel)
     if kernel in FUNCTIONS:
         return OfCorrelation(columns, FUNCTIONS[kernel])
-    return Correlation(columns, directions(products) if kernel == "aligned" else None)
+    return Correlation(columns, n_outputs if kernel == "aligned" else None)

@@ -10,6 +10,7 @@ from mmfs.choosing import MMFSCV, Path, mmfs_path
 from mmfs.comparing import Comparison, compare
 from mmfs.explain import name_of, similarities
 from mmfs.needed import needed
+from mmfs.validation import names_of_columns, read_again
 
 Array = np.ndarray
 
@@ -81,7 +82,7 @@ class SelectionDisplay(Display):
         """From a fitted `MMFS` (or one that chooses it) and the data of the fit."""
         best = fitted_mmfs(selector)
         frame = best.explain(X, n_dropped=n_dropped, names=names)
-        display = cls(frame, best._b, best._tau)
+        display = cls(frame, best._record.b, best._record.settings.tau)
         return display.plot(ax) if plot else display
 
     def plot(self, ax: Any = None, *, n_labels: int = 12) -> Self:
@@ -139,12 +140,14 @@ class SimilarityDisplay(Display):
         """From a fitted `MMFS` (or one that chooses it) and the data of the fit."""
         best = fitted_mmfs(selector)
         kept = best.indices_[:n_selected]
-        looked_at = np.concatenate([kept, best._runners_up[: LOOKED_AT * n_dropped]])
-        Q = similarities(best, X, looked_at)
+        looked_at = np.concatenate([kept, best._record.runners_up[: LOOKED_AT * n_dropped]])
+        X = read_again(best, X)
+        Q = similarities(best._record, X, looked_at)
         n = len(kept)
         nearest = np.abs(Q[n:, :n]).max(axis=1, initial=0.0)
         shown = np.concatenate([np.arange(n), n + np.argsort(-nearest, kind="stable")[:n_dropped]])
-        words = [str(name_of(best, names, j)) for j in looked_at[shown]]
+        names = names_of_columns(best, X, names)
+        words = [str(name_of(names, j)) for j in looked_at[shown]]
         display = cls(words, Q[np.ix_(shown, shown)], n)
         return display.plot(ax) if plot else display
 
@@ -187,7 +190,7 @@ class PathDisplay(Display):
 
     def name(self, j: int) -> str:
         names = self.path.feature_names if self.names is None else self.names
-        return str(name_of(None, names, j))
+        return str(name_of(names, j))
 
     def curves(self, n: int) -> list[tuple[str, Array]]:
         """The n features with the largest weights: name, and weight at each point."""

@@ -1,32 +1,43 @@
-"""The problem and the judge of its solvers, in plain NumPy.
+"""The problem and the certificate of a solution, in plain NumPy.
 
     squared-bias form   min over 0 <= alpha <= C of  1/2 alpha'Q alpha + (gamma/2) s^2 - r'alpha
     constrained form    min over 0 <= alpha <= C, s = 1 of  1/2 alpha'Q alpha - r'alpha
 
 s = 1'alpha, r = tau times the relevance. The gradient is G = Q alpha + b - r with b = gamma s, or
 in the constrained form b = the multiplier of s = 1: the margin of column j is met when G_j >= 0.
-A column that must not be selected (constant, or the copy of an earlier one) has r_j = -inf.
+Constant columns have r = -inf, so that they meet any margin and are never selected.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from mmfs.kernels import Similarity, Taken
+from mmfs.kernels import FetchedColumns, Similarity
+from mmfs.order import in_order
 
 Array = np.ndarray
 
-# To judge many weights at once: how many of them to look at over all columns in a pass; how many
-# numbers to hold for a pass, and in all; the columns, or their share, that may be left in doubt.
-ANCHORS, NUMBERS, IN_ALL = 8, 1 << 25, 1 << 27
-DOUBTFUL, SHARE = 2_000, 1 / 50
+# Digits of a gradient, beside relevances of at most 1, that are not rounding error: columns that
+# are the same then have the same, and are taken as they come.
+DIGITS = 11
 
-# Columns at a time where there is a number for each of many weights.
-TILE = 4096
+NONE = np.empty(0, dtype=np.intp)
+
+
+class Others(NamedTuple):
+    """Columns that were not fetched: those with the smallest gradients, in order."""
+
+    J: Array
+    gradient: Array
+    redundancy: Array
+    are_all: bool  # no others are left
+    rest: float  # sum of the negative gradients of those left, with its sign changed
 
 
 @dataclass(frozen=True)
-class Verdict:
+class Certificate:
     """What can be said of an alpha: all of it computed here, none of it by a solver."""
 
     objective: float
@@ -34,8 +45,10 @@ class Verdict:
     gap: float  # objective - gap is a lower bound on the optimum
     violation: float  # largest breach of the optimality conditions by one column
     b: float
-    redundancy: Array  # Q alpha, over all columns
-    gradient: Array  # G, over all columns
+    redundancy: Array  # Q alpha, of the fetched columns
+    gradient: Array  # G, of the fetched columns
+    others: Others
+    redundancies: Array | None = None  # of all columns, if asked for
 
     @property
     def relative_gap(self) -> float:
@@ -47,117 +60,169 @@ class Problem:
     """All but gamma, which a search may have to find."""
 
     Q: Similarity
-    r: Array
+    tau: float
     C: float
 
-    def judge(self, taken: Taken, alpha: Array, gamma: float | None) -> Verdict:
-        """Judge the alpha that is `alpha` on the taken columns and zero elsewhere: one pass.
+    @cached_property
+    def r_max(self) -> float:
+        r = self.Q.most_relevant(1)[1]
+        return self.tau * float(r[0]) if len(r) else -np.inf
 
-        `gamma` None means the constrained form.
+    @cached_property
+    def n_usable(self) -> int:
+        """Columns that are not constant."""
+        return sum(self.Q.ask(_count_usable))
+
+    def r(self, fetched: FetchedColumns) -> Array:
+        return self.tau * fetched.relevance
+
+    def certify(
+        self,
+        fetched: FetchedColumns,
+        alpha: Array,
+        gamma: float | None,
+        *,
+        copies: Array = NONE,
+        n_others: int = 0,
+        shift: float = 0.0,
+        whole: bool = False,
+    ) -> Certificate:
+        """Certify the alpha that is `alpha` on fetched columns and zero elsewhere: one scan.
+
+        `gamma` None means the constrained form. Columns for which a fetched one stands, `copies`,
+        are not part of the problem. `n_others` of the columns that were not fetched are told too;
+        `whole`: the redundancies of all columns. `shift`: as if r were smaller by that.
         """
-        support = alpha > 0
-        taken, alpha = taken.only(support), alpha[support]
-        redundancy = np.zeros(len(self.r))
-        if len(alpha):
-            redundancy = self.Q.product(taken, alpha[:, None])[:, 0]
-        return judge(taken.J, alpha, redundancy, self.r, self.C, gamma)
-
-    def judge_all(
-        self, taken: Taken, Q: Array, alphas: Array, gammas: Array, Cs: Array
-    ) -> tuple[Array, list[Verdict]]:
-        """Judge each column of `alphas` with its own gamma and C, mostly in one pass.
-
-        `Q` holds the similarities among the taken columns. Redundancies phi_j'w are computed over
-        all columns for a few weights, the anchors. Any other w is nearly a combination of theirs,
-        and what remains, e, changes no redundancy by more than |phi_j| |e|: that clears all but a
-        few columns of the suspicion of violating their margins. Returns those few, and verdicts
-        whose vectors are over them alone.
-        """
-        b, inner = gammas * alphas.sum(axis=0), alphas.T @ Q @ alphas
-        n_columns, doubtful = len(self.r), np.arange(len(self.r))
-        at_once = max(1, min(ANCHORS, NUMBERS // (n_columns * self.Q.width)))
-        most = min(len(b), max(ANCHORS, IN_ALL // n_columns))
-        anchors, products = np.empty(0, dtype=int), []
-        enough = max(DOUBTFUL, SHARE * n_columns, 2 * len(taken.J))
-        while len(doubtful) > enough and len(anchors) < most:
-            more = _anchors(inner, b, anchors, min(at_once, most - len(anchors)))
-            support: Array = np.any(alphas[:, more] > 0, axis=1)
-            new = self.Q.product(taken.only(support), alphas[support][:, more])
-            anchors = np.append(anchors, more)
-            products.append(new)
-            weights, rest = _combined(inner, anchors)
-            bound = b - rest * np.sqrt(self.Q.largest) - 1e-12
-            doubtful = np.union1d(taken.J, _below(products, weights, bound, self.r))
-        redundancy = self._redundancy(doubtful, taken, alphas)
-        r, J = self.r[doubtful], np.searchsorted(doubtful, taken.J)
-        return doubtful, [
-            judge(J[alpha > 0], alpha[alpha > 0], product.copy(), r, C, gamma)
-            for alpha, product, gamma, C in zip(alphas.T, redundancy.T, gammas, Cs, strict=True)
-        ]
-
-    def _redundancy(self, J: Array, taken: Taken, alphas: Array) -> Array:
-        """(Q alphas)_J, for as many J at a time as similarities can be held."""
-        support: Array = np.any(alphas > 0, axis=1)
-        taken, alphas = taken.only(support), alphas[support]
-        at_once = max(1, NUMBERS // max(1, len(alphas)))
-        parts = [J[start : start + at_once] for start in range(0, len(J), at_once)]
-        return np.vstack([self.Q.gram(self.Q.take(part), taken) @ alphas for part in parts])
+        if gamma is None and self.C < np.inf:  # as many can be at C where the sum is 1
+            n_others = max(n_others, int(1 / self.C) + 2)
+        b = shift + (0.0 if gamma is None else gamma * float(alpha.sum()))
+        order = np.argsort(fetched.J, kind="stable")
+        known, n = fetched.J[order], max(n_others, 1)
+        reduce = Smallest(known, np.union1d(known, copies), b, self.tau, n, whole)
+        support = np.flatnonzero(alpha > 0)
+        if len(support):
+            found = self.Q.scan(fetched.only(support), alpha[support, None], reduce)
+        else:  # then nothing is redundant, and there is nothing to scan
+            found = self.Q.ask(NoWeights(reduce))
+        redundancy = np.empty(len(alpha))
+        redundancy[order] = np.concatenate([some.known for some in found])
+        others = _merged(found, n)
+        certificate = judge(
+            alpha, redundancy, self.r(fetched) - shift, self.C, gamma, others, self.r_max - shift
+        )
+        if not whole:
+            return certificate
+        everything = np.concatenate([some.everything for some in found])
+        return replace(certificate, redundancies=everything)
 
 
-def _anchors(inner: Array, b: Array, known: Array, n: int) -> Array:
-    """n more of the vectors w with products `inner`: each the worst explained by those before."""
-    found: list[int] = []
-    while len(found) < n and len(known) + len(found) < len(b):
-        rest = _combined(inner, np.append(known, found).astype(int))[1] / np.maximum(b, 1e-300)
-        rest[known], rest[found] = -1.0, -1.0
-        found.append(int(np.argmax(rest)))
-    return np.array(found)
+# --- what is done where a block is ---------------------------------------------------------------
 
 
-def _combined(inner: Array, anchors: Array) -> tuple[Array, Array]:
-    """How all w are best combined of those of the anchors, and the norm of what remains."""
-    weights = np.linalg.lstsq(inner[np.ix_(anchors, anchors)], inner[anchors], rcond=None)[0]
-    left = np.diagonal(inner) - 2 * np.einsum("at,at->t", weights, inner[anchors])
-    left = left + np.einsum("at,ab,bt->t", weights, inner[np.ix_(anchors, anchors)], weights)
-    # What is subtracted leaves rounding errors of this size.
-    return weights, np.sqrt(np.maximum(left, 0.0) + 1e-14 * np.diagonal(inner))
+class Found(NamedTuple):
+    """Of a block: redundancies of fetched columns, and the others with the smallest gradients."""
+
+    known: Array
+    J: Array
+    gradient: Array
+    redundancy: Array
+    n_left: int
+    rest: float
+    everything: Array | None
 
 
-def _below(products: list[Array], weights: Array, bound: Array, r: Array) -> Array:
-    """Columns j with (products weights)_jt + bound_t < r_j for some t; products come in parts."""
-    found = []
-    for start in range(0, len(r), TILE):
-        tile = slice(start, start + TILE)
-        here = np.hstack([part[tile] for part in products])
-        lowest = (here @ weights + bound).min(axis=1)
-        found.append(start + np.flatnonzero(lowest < r[tile]))
-    return np.concatenate(found)
+@dataclass(frozen=True)
+class Smallest:
+    J: Array  # the columns that were fetched, in order
+    left_out: Array  # those that are not among the others, in order
+    b: float
+    tau: float
+    n: int
+    whole: bool
+
+    def __call__(self, values: Array, facts: Any) -> Found:
+        redundancy = values[:, 0]
+        G = redundancy + self.b
+        G -= self.tau * facts.relevance
+        G[_inside(self.left_out, facts.start, len(G))] = np.inf
+        J = in_order(np.round(G, DIGITS), self.n)
+        negative = -float(np.minimum(G, 0.0).sum() - np.minimum(G[J], 0.0).sum())
+        n_left = int(np.isfinite(G).sum()) - len(J)
+        return Found(
+            redundancy[_inside(self.J, facts.start, len(G))], facts.start + J, G[J], redundancy[J],
+            n_left, max(negative, 0.0), redundancy.copy() if self.whole else None,
+        )  # fmt: skip
+
+
+def _inside(J: Array, start: int, n: int) -> Array:
+    """Of columns J, in order, those of a block of n, counted from its start."""
+    a, b = np.searchsorted(J, [start, start + n])
+    return J[a:b] - start
+
+
+@dataclass(frozen=True)
+class NoWeights:
+    reduce: Smallest
+
+    def __call__(self, facts: Any) -> Found:
+        return self.reduce(np.zeros((len(facts.relevance), 1)), facts)
+
+
+def _merged(found: list[Found], n: int) -> Others:
+    J, G, redundancy = (
+        np.concatenate([getattr(some, name) for some in found])
+        for name in ("J", "gradient", "redundancy")
+    )
+    order = np.lexsort((J, np.round(G, DIGITS)))
+    kept, cut = order[:n], order[n:]
+    n_left = len(cut) + sum(some.n_left for some in found)
+    rest = sum(some.rest for some in found) - float(np.minimum(G[cut], 0.0).sum())
+    return Others(J[kept], G[kept], redundancy[kept], n_left == 0, rest)
+
+
+def _count_usable(facts: Any) -> int:
+    return int(np.isfinite(facts.relevance).sum())
+
+
+# --- the gap ---
 
 
 def judge(
-    J: Array, alpha: Array, redundancy: Array, r: Array, C: float, gamma: float | None
-) -> Verdict:
-    """Objective, gradient, gap and violation of alpha (on columns J, zero elsewhere)."""
+    alpha: Array,
+    redundancy: Array,
+    r: Array,
+    C: float,
+    gamma: float | None,
+    others: Others,
+    r_max: float,
+) -> Certificate:
+    """Objective, gradient, gap and violation of alpha on some columns, zero on all others.
+
+    In the constrained form gradients of the others come without b, which is found here.
+    """
     s = float(alpha.sum())
-    objective = alpha @ redundancy[J] / 2 - r[J] @ alpha
+    objective = alpha @ redundancy / 2 - r @ alpha
     G = redundancy - r
     if gamma is None:
-        gap = alpha @ G[J] - least(G, C, 1.0, exact=True)
-        b = _multiplier(G, C, J[alpha < C])
-        G += b
+        slopes = np.concatenate([G, others.gradient])
+        gap = alpha @ G - least(slopes, C, 1.0, exact=True)
+        b = _multiplier(slopes, C, np.flatnonzero((alpha > 0) & (alpha < C)))
+        G, others = G + b, others._replace(gradient=others.gradient + b)
     else:
         b = gamma * s
-        G += b
+        G = G + b
         objective += gamma * s**2 / 2
-        gap = squared_bias_gap(s, alpha @ G[J], G, float(r.max()), C, gamma)
-    return Verdict(
+        slopes = np.concatenate([G, others.gradient])
+        gap = squared_bias_gap(s, alpha @ G, slopes, r_max, C, gamma, others)
+    return Certificate(
         objective=float(objective),
-        scale=max(abs(float(objective)), float(r[J] @ alpha), 1e-10 * s**2),
+        scale=max(abs(float(objective)), float(r @ alpha), 1e-10 * s**2),
         gap=max(float(gap), 0.0),
-        violation=violation(J, alpha, G, C),
+        violation=max(violation(alpha, G, C), -float(np.min(others.gradient, initial=0.0))),
         b=b,
         redundancy=redundancy,
         gradient=G,
+        others=others,
     )
 
 
@@ -174,21 +239,35 @@ def _multiplier(slope: Array, C: float, free: Array) -> float:
 
 @np.errstate(over="ignore")  # a gamma or C at the edge of double precision bounds nothing
 def squared_bias_gap(
-    s: float, slope: float, G: Array, r_max: float, C: float, gamma: float
+    s: float,
+    slope: float,
+    G: Array,
+    r_max: float,
+    C: float,
+    gamma: float,
+    others: Others | None = None,
 ) -> float:
     """slope = G'alpha, minus the least G'beta among the beta that could be optimal.
 
     With the box alone this is sum_j alpha_j max(G_j, 0) + (C - alpha_j) max(-G_j, 0), the gap
     between primal and dual. The optimum also has sum(beta) <= max r / gamma, and, the objective
     being gamma-strongly convex along s, |s - sum(beta)| <= sqrt(2 gap / gamma): each bound on
-    the gap tightens the bound on the sum, and so the gap.
+    the gap tightens the bound on the sum, and so the gap. Where not all others are told, none of
+    the rest has a smaller gradient than the last of those, nor a larger beta than C.
     """
     G = G[G < 0]
     total = max(r_max, 0.0) / gamma
-    gap = slope - least(G, C, total)
+    rest = 0.0 if others is None else others.rest
+    last = 0.0 if others is None or rest == 0.0 else max(-float(others.gradient[-1]), 0.0)
+
+    def bound(total: float) -> float:
+        left = min(C * rest, total * last) if rest > 0.0 else 0.0
+        return slope - least(G, C, total) + left
+
+    gap = bound(total)
     for _ in range(20):
         previous, total = gap, min(total, s + np.sqrt(2 * max(gap, 0.0) / gamma))
-        gap = min(gap, slope - least(G, C, total))
+        gap = min(gap, bound(total))
         if gap > 0.99 * previous:
             break
     return gap
@@ -213,11 +292,7 @@ def _whole(total: float, C: float, n: int) -> int:
     return min(int(total / C * (1 + 1e-12)), n - 1)
 
 
-def violation(J: Array, alpha: Array, G: Array, C: float) -> float:
+def violation(alpha: Array, G: Array, C: float) -> float:
     """Largest |projected gradient|: G must be >= 0 at alpha = 0, <= 0 at C, and 0 between."""
-    downward = float(np.max(G[J[alpha > 0]], initial=0.0))
-    full = J[alpha >= C]
-    if len(full):
-        G = G.copy()
-        G[full] = 0.0
-    return max(downward, -float(np.min(G, initial=0.0)))
+    downward = float(np.max(G[alpha > 0], initial=0.0))
+    return max(downward, -float(np.min(G[alpha < C], initial=0.0)))

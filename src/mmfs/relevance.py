@@ -14,7 +14,7 @@ from sklearn.feature_selection import (
     r_regression,
 )
 
-from mmfs.columns import Columns
+from mmfs.columns import Columns, correlation
 from mmfs.discretize import DIGITS, three_states
 from mmfs.hsic import RowComparison, as_hsic, hsic
 from mmfs.target import Target
@@ -40,19 +40,14 @@ RELEVANCES = ("correlation", "mutual_info", "binned_mutual_info", "hsic")
 def relevance_of(
     kind: Any,
     X: Any,
-    y: Array,
+    y: Any,
     *,
     columns: Columns,
     target: Target,
-    products: Array,
     scale: str | None = None,
     random_state: Any = None,
-    n_jobs: int | None = None,
 ) -> Array:
-    """The relevance of every column: one of RELEVANCES, an array, or a function of (X, y).
-
-    `products` = F'Y is known from the first pass; "correlation" needs no other.
-    """
+    """The relevance of every column: one of RELEVANCES, an array, or a function of (X, y)."""
     usable = columns.usable
     if how := as_hsic(kind):
         return np.where(usable, dependence(columns, target, how), 0.0)
@@ -61,23 +56,12 @@ def relevance_of(
     if not isinstance(kind, str):
         return given(kind, usable, scale)
     if kind == "correlation":
-        return correlation(products)
+        return correlation(columns.everything.products)
     if kind == "mutual_info" and isinstance(X, np.ndarray):
-        r = neighbour_mutual_info(X, target, random_state, n_jobs)
+        r = neighbour_mutual_info(X, target, random_state, columns.n_jobs)
     else:
         r = binned_mutual_info(columns, target)
     return np.where(usable, r, 0.0)
-
-
-def correlation(products: Array) -> Array:
-    """|correlation| for one output; for several, and for classes, the correlation ratio.
-
-    `products` = F'Y. For two classes the correlation ratio is |correlation|.
-    """
-    one = products.shape[1] == 1
-    r = np.abs(products[:, 0]) if one else np.sqrt(np.einsum("jc,jc->j", products, products))
-    np.minimum(r, 1.0, out=r)
-    return np.round(r, DIGITS, out=r)  # copies are as relevant as each other, to the last digit
 
 
 def binned_mutual_info(columns: Columns, target: Target) -> Array:
@@ -194,13 +178,13 @@ def level_of_chance(n_columns: int, n_rows: int, n_outputs: int) -> float:
 
 
 def chance_of(
-    kind: Any, r: Array, n_columns: int, target: Target, center: bool = True
+    kind: Any, largest: float, n_columns: int, target: Target, center: bool = True
 ) -> float | None:
-    """How likely the largest relevance of n_columns unrelated columns is no smaller than here.
+    """How likely the largest relevance of n_columns unrelated columns is no smaller than that.
 
     As if columns were independent: if they are not, it is less. None where it is not known.
     """
-    largest, kind = float(r.max(initial=0.0)), unwrapped(kind)
+    kind = unwrapped(kind)
     if n_columns == 0 or not center:
         return None
     if isinstance(kind, str) and kind == "binned_mutual_info":

@@ -1,6 +1,6 @@
-"""MMFS: validate -> columns -> relevance -> problem -> solve -> rank."""
+"""MMFS: settings -> data -> problem -> solution -> selection -> record."""
 
-from copy import copy
+from dataclasses import fields, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -8,25 +8,23 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from mmfs.base import Selector
-from mmfs.explain import CHANCE, explain, noise_of
+from mmfs.explain import explain, noise_of
+from mmfs.fit import Fit, FittedRecord, fit
 from mmfs.hsic import hsic
 from mmfs.kernels import KERNELS
-from mmfs.posing import Posed, pose
-from mmfs.relevance import permuted_chance
-from mmfs.solvers import (
-    SOLVERS,
-    Solution,
-    in_order,
-    order_of_elimination,
-    order_of_entry,
-    solve,
-    solve_path,
-    weights_among,
+from mmfs.needed import needed
+from mmfs.prepare import (
+    PreparedProblem,
+    by_name,
+    check_combinations,
+    prepare,
+    prepare_similarities,
 )
+from mmfs.settings import Settings
+from mmfs.solvers import SOLVERS
 from mmfs.validation import (
     COUNT,
     FLAG,
-    KEPT_COLUMNS,
     POSITIVE,
     RELEVANCE,
     TASK,
@@ -35,15 +33,14 @@ from mmfs.validation import (
     check_parameters,
     is_name,
     is_real,
+    names_of_columns,
     one_of,
+    read_again,
+    read_input,
 )
 from mmfs.warn import ChanceWarning, warn_caller
 
 Array = np.ndarray
-
-# Of the dropped columns, a fitted selector remembers so many of the most relevant; of the support,
-# so many are compared with permuted targets.
-REMEMBERED, LOOKED_AT = 1_000, 10
 
 
 KERNEL = one_of(*KERNELS, "precomputed", function="a function of the correlation")
@@ -151,10 +148,11 @@ class MMFS(Selector):
         joint solution.
     objective_ : float
         Value of the objective in the joint solution.
-    n_iter_, n_passes_ : int
-        Iterations of the solver; how often all of X was read.
+    n_iter_, n_scans_ : int
+        Iterations of the solver; how often all columns were looked at.
     n_constant_, n_duplicate_ : int
-        Columns that are constant; columns that are the same as an earlier one.
+        Columns that are constant; columns that were fetched and found to be the same as another
+        (of many columns only candidates are fetched, and copies of others are not counted).
     n_features_in_, feature_names_in_
         As in scikit-learn.
 
@@ -242,85 +240,46 @@ class MMFS(Selector):
         self.verbose = verbose
 
     def _fit(self, X: Any, y: Any) -> None:
-        self._solve(*self._pose(X, y, leave_out_empty=True))
-        if noise := noise_of(self):
+        self._fit_prepared(*self._prepare(X, y, leave_out_empty=True))
+
+    def _fit_prepared(self, prepared: PreparedProblem, rng: np.random.Generator) -> Fit:
+        done = fit(prepared, rng)
+        self._remember(done.record)
+        if noise := noise_of(done.record):
             warn_caller(noise, ChanceWarning)
+        return done
 
-    def _solve(self, posed: Posed, rng: np.random.Generator) -> tuple[Solution, Array]:
-        """Solve the problem, rank the columns, remember what is to be known."""
-        k = posed.number(self.n_features_to_select)
-        options = self._solver_options(rng)
-        aim = posed.unit_sum() if self._constrained() else posed.aim(self.gamma, k, self.rank)
-        solution = solve(posed.problem, aim, solver=self.solver, **options)
-        order, self.ranked_by_ = None, "alpha"
-        if self.rank == "path":
-            self.ranked_by_ = "path"
-            order, _ = order_of_entry(solve_path(posed.problem, solution, **options))
-        elif not self._constrained() and posed.eliminates(self.rank, self.gamma, k):
-            assert solution.gamma is not None
-            self.ranked_by_ = "elimination"
-            order = order_of_elimination(
-                posed.problem, solution.taken, solution.alpha, solution.gamma, rng
-            )
-        selected = solution.ranked(k, posed.repeated, order)
-        if len(selected) == 0:  # at least one is promised
-            selected = solution.ranked(1, posed.repeated)
-        self.indices_ = posed.original(selected)
-        self.weights_, self._b = weights_among(posed.problem, solution, selected, rng)
-        self._keep(solution, posed, selected)
-        self.n_passes_ = posed.n_passes + (solution.n_iter if self.solver == "dcd" else 0)
-        return solution, selected
-
-    def _pose(
+    def _prepare(
         self, X: Any, y: Any, leave_out_empty: bool = False
-    ) -> tuple[Posed, np.random.Generator]:
+    ) -> tuple[PreparedProblem, np.random.Generator]:
         """The problem, and the random numbers to solve it by."""
         check_parameters(self)
+        settings = self._settings()
+        check_combinations(settings)
         rng = check_random_state(self.random_state)
-        posed = pose(self, X, y, rng, leave_out_empty)
-        return posed, np.random.default_rng(rng.randint(2**31))
+        if is_name(self.kernel, "precomputed"):
+            Q, y = read_input(self, X, y, needs_y=False)
+            prepared = prepare_similarities(settings, Q, y)
+        else:
+            settings = replace(settings, relevance=by_name(settings.relevance, X))
+            X, y = read_input(self, X, y, needs_y=True)
+            names = getattr(self, "feature_names_in_", None)
+            prepared = prepare(settings, X, y, rng, names, leave_out_empty)
+        return prepared, np.random.default_rng(rng.randint(2**31))
 
-    def _solver_options(self, rng: np.random.Generator) -> dict[str, Any]:
-        report = self._report if self.verbose else None
-        return {"tol": self.tol, "max_iter": self.max_iter, "rng": rng, "report": report}
+    def _settings(self) -> Settings:
+        names = (field.name for field in fields(Settings) if field.name != "progress")
+        values = {name: getattr(self, name) for name in names}
+        return Settings(**values, progress=self._say if self.verbose else None)
 
-    def _keep(self, solution: Solution, posed: Posed, selected: Array) -> None:
-        """What a fitted selector remembers: little, unless asked for more."""
-        verdict, r = solution.verdict, posed.relevance
-        self._joint = (posed.original(solution.J), solution.alpha)
-        self._marks = posed.marks[selected]
-        dropped = posed.usable.copy()
-        dropped[selected] = False
-        runners_up = in_order(np.where(dropped, -r, np.inf), REMEMBERED)
-        self._runners_up = posed.original(runners_up)
-        self.chance_, self._largest = self._chance(solution, posed), float(r.max())
-        self._y, self._n_rows, self._tau = copy(posed.y), posed.n_rows, posed.tau
-        self._parameters = self.get_params(deep=False)
-        self._scores = None
-        few = posed.n_columns <= KEPT_COLUMNS
-        if self.keep_scores is True or (self.keep_scores == "auto" and few):
-            gradient = verdict.redundancy + verdict.b - posed.tau * r
-            self._scores = {
-                "relevance_": posed.spread(r, 0.0),
-                "redundancy_": posed.spread(verdict.redundancy, 0.0),
-                "gradient_": posed.spread(gradient, verdict.b),
-            }
-        self.gamma_, self.b_ = solution.gamma, verdict.b
-        self.gap_, self.objective_ = verdict.relative_gap, verdict.objective
-        self.n_iter_ = solution.n_iter
-        self.n_constant_ = posed.n_columns - int(posed.usable.sum())
-        self.n_duplicate_ = int(posed.repeated.sum())
-
-    def _chance(self, solution: Solution, posed: Posed) -> float | None:
-        """How likely the largest relevance is by chance, also by permutations of the target."""
-        block, likely = solution.taken.block, posed.likely
-        binned = is_name(self.relevance, "binned_mutual_info")
-        if likely is None or likely > CHANCE or block is None or posed.Y is None or binned:
-            return likely
-        r = posed.relevance[solution.J]
-        best = np.argsort(-r, kind="stable")[:LOOKED_AT]
-        F = block.only(best).dense()
-        return max(likely, permuted_chance(F, r[best], posed.n_eligible, posed.Y))
+    def _remember(self, record: FittedRecord) -> None:
+        self._record = record
+        self.indices_, self.weights_ = record.indices, record.weights
+        self.ranked_by_, self.chance_ = record.ranked_by, record.chance
+        self.gamma_, self.b_ = record.gamma, record.joint_b
+        self.gap_, self.objective_ = record.relative_gap, record.objective
+        self.n_iter_, self.n_scans_ = record.n_iter, record.n_scans
+        self.n_constant_, self.n_duplicate_ = record.n_constant, record.n_duplicate
 
     def explain(
         self, X: Any, features: Any = None, *, n_dropped: int = 10, names: Any = None
@@ -349,13 +308,17 @@ class MMFS(Selector):
             selected), `causes` (by how much each other selected feature makes it redundant, the
             largest first) and `why` in words.
         """
-        return explain(self, X, features, n_dropped, names)
+        check_is_fitted(self)
+        needed("pandas", "explain", "explain()")  # before anything is read
+        X = read_again(self, X)
+        names = names_of_columns(self, X, names)
+        return explain(self._record, X, features, n_dropped, names)
 
     @property
     def alpha_(self) -> Array:
         check_is_fitted(self)
-        (J, weights), alpha = self._joint, np.zeros(self.n_features_in_)
-        alpha[J] = weights
+        alpha = np.zeros(self.n_features_in_)
+        alpha[self._record.support] = self._record.alpha
         return alpha
 
     @property
@@ -372,20 +335,12 @@ class MMFS(Selector):
 
     def _score(self, name: str) -> Array:
         check_is_fitted(self)
-        if self._scores is None:
+        if self._record.scores is None:
             raise AttributeError(
                 f"{name} was not kept for {self.n_features_in_:,} columns; fit with "
                 "keep_scores=True."
             )
-        return self._scores[name]
-
-    def _report(self, n_iter: int, n_columns: int, gap: float) -> None:
-        wanted, reached = -np.log10(self.tol), -np.log10(max(gap, self.tol))
-        text = f"round {n_iter}, {n_columns} columns, relative gap {gap:.1e}"
-        self._say(text, max(reached, 0.0), max(wanted, 0.0))  # in decades
-
-    def _constrained(self) -> bool:
-        return self.formulation == "constrained"
+        return self._record.scores[name]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -12,7 +12,7 @@ from sklearn.utils.validation import validate_data
 
 from mmfs.columns import Columns
 from mmfs.relevance import RELEVANCES
-from mmfs.sources import Elsewhere, elsewhere, is_dask
+from mmfs.sources import Elsewhere, elsewhere, is_dask, is_store
 from mmfs.target import plain_labels, refuse_other_targets
 
 Array = np.ndarray
@@ -193,6 +193,30 @@ def check_columns(selector: Any, X: Elsewhere) -> None:
         )
 
 
+def read_again(selector: Any, X: Any) -> Any:
+    """The data that a selector was fitted on, as read."""
+    if isinstance(X, str) and not is_store(Path(X)):
+        raise ValueError("explain takes X, the data of the fit, and then the features.")
+    X = elsewhere(X)
+    if isinstance(X, Elsewhere):
+        check_columns(selector, X)
+        return X
+    return validate_data(
+        selector, X, reset=False, accept_sparse=("csc", "csr"), dtype="numeric",
+        ensure_all_finite=False,
+    )  # fmt: skip
+
+
+def names_of_columns(selector: Any, X: Any, names: Any) -> Any:
+    """As given, or of the data, or of the fit; or None."""
+    if names is None:
+        names = X.feature_names if isinstance(X, Elsewhere) else None
+        return getattr(selector, "feature_names_in_", None) if names is None else names
+    if not callable(names) and len(names) != selector.n_features_in_:
+        raise ValueError(f"there are {len(names)} names for {selector.n_features_in_:,} columns.")
+    return names
+
+
 def refuse_elsewhere(X: Any, name: str) -> None:
     """For what needs all of X in memory."""
     if isinstance(X, Elsewhere | str | Path) or is_dask(X):
@@ -207,14 +231,14 @@ def check_finite(columns: Columns, names: Array | None, numbers: Array | None = 
 
     `numbers` are those of the columns in X, if they are not all there.
     """
-    bad = np.flatnonzero(~np.isfinite(columns.everything.inverse))
-    if len(bad) == 0:
+    n_bad, first = columns.not_finite()
+    if n_bad == 0:
         return
-    j = int(bad[0]) if numbers is None else int(numbers[bad[0]])
-    values = columns.values(bad[:1]).ravel()
+    j = first if numbers is None else int(numbers[first])
+    values = columns.values(np.array([first])).ravel()
     wrong = np.flatnonzero(~np.isfinite(values))
     name = f"column {j}" if names is None else f"column {j} ({names[j]!r})"
-    others = f" ({len(bad):,} columns are affected)" if len(bad) > 1 else ""
+    others = f" ({n_bad:,} columns are affected)" if n_bad > 1 else ""
     what = "numbers too large or too small to square"
     if len(wrong):
         kind = "NaN" if np.isnan(values[wrong[0]]) else "infinity"

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mmfs.base import Selector
 from mmfs.hsic import hsic
-from mmfs.posing import Posed
+from mmfs.prepare import PreparedProblem
 from mmfs.selector import MMFS
 from mmfs.target import Target
 from mmfs.validation import Rule, TooFewColumns, check_parameters, is_name
@@ -54,9 +54,9 @@ def given_selector(owner: Any) -> MMFS:
     return selector.set_params(verbose=owner.verbose or selector.verbose)
 
 
-def most_features(posed: Posed) -> int:
+def most_features(prepared: PreparedProblem) -> int:
     """How many features to look at unless told: MOST, or half as many as rows or columns."""
-    return max(1, min(MOST, posed.n_rows // 2, int(posed.usable.sum()) // 2))
+    return max(1, min(MOST, prepared.n_rows // 2, prepared.n_usable // 2))
 
 
 def settle_task(selector: Any, target: Target) -> None:

@@ -6,7 +6,8 @@ import numpy as np
 from scipy.special import gammaln
 
 from mmfs.choosing.base import OPTIONS, Chooser, given_selector, most_features
-from mmfs.posing import Posed
+from mmfs.fit import solver_options
+from mmfs.prepare import PreparedProblem, with_gamma
 from mmfs.selector import MMFS
 from mmfs.solvers import Point, solve, solve_path
 from mmfs.validation import Rule, is_int, is_name, one_of
@@ -106,25 +107,27 @@ class MMFSIC(Chooser):
 
     def _choose(self, X: Any, y: Any) -> MMFS:
         selector = given_selector(self)
-        posed, rng = selector._pose(X, y)
-        problem, options = posed.problem, selector._solver_options(rng)
-        most = min(self.max_features or most_features(posed), posed.n_rows // 2)
-        points = solve_path(problem, solve(problem, posed.support(most), **options), **options)
+        prepared, rng = selector._prepare(X, y)
+        problem, options = prepared.problem, solver_options(prepared.settings, rng)
+        most = min(self.max_features or most_features(prepared), prepared.n_rows // 2)
+        last = solve(problem, prepared.support_rule(most), **options)
+        points = solve_path(problem, last, **options)
         self.gammas_ = np.array([point.gamma for point in points])
         self.n_support_ = np.array([len(point.J) for point in points])
         self.criterion_ = np.where(
-            self.n_support_ <= max(most, 1), self._values(posed, points), np.inf
+            self.n_support_ <= max(most, 1), self._values(prepared, points), np.inf
         )
-        selector.set_params(gamma=float(self.gammas_[np.argmin(self.criterion_)]))
-        selector._solve(posed, rng)
+        gamma = float(self.gammas_[np.argmin(self.criterion_)])
+        selector.set_params(gamma=gamma)._fit_prepared(with_gamma(prepared, gamma), rng)
         return selector
 
-    def _values(self, posed: Posed, points: list[Point]) -> Array:
-        n_rows, q, n_columns = posed.n_rows, posed.n_outputs, posed.n_eligible
+    def _values(self, prepared: PreparedProblem, points: list[Point]) -> Array:
+        n_rows, q, n_columns = prepared.n_rows, prepared.n_outputs, prepared.n_usable
         J = np.unique(np.concatenate([point.J for point in points]))
-        taken = posed.problem.Q.take(J)
-        assert taken.block is not None and taken.U is not None  # the kernel is aligned
-        R, P = taken.block.gram(taken.block), posed.problem.r[J, None] * taken.U  # F'F and F'Y
+        fetched = prepared.problem.Q.fetch(J)
+        assert fetched.block is not None and fetched.U is not None  # the kernel is aligned
+        R = fetched.block.gram(fetched.block)  # F'F
+        P = prepared.problem.r(fetched)[:, None] * fetched.U  # F'Y
         values = np.empty(len(points))
         for t, point in enumerate(points):
             i, k = np.searchsorted(J, point.J), len(point.J)

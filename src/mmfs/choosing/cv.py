@@ -30,9 +30,10 @@ from mmfs.choosing.base import (
 )
 from mmfs.choosing.path import GRID
 from mmfs.discretize import DIGITS
-from mmfs.posing import Posed
+from mmfs.fit import solver_options
+from mmfs.prepare import PreparedProblem
 from mmfs.selector import MMFS
-from mmfs.solvers import Point, Solution, Stop, order_of_elimination, solve_path
+from mmfs.solvers import Point, Solution, Stop, order_of_elimination, ranked, solve_path
 from mmfs.target import Target
 from mmfs.validation import Rule, aligned, is_int, is_name, one_of
 from mmfs.warn import warn_caller
@@ -327,24 +328,26 @@ def scores_of_fold(
 
 def _selections(selector: MMFS, candidates: list[Candidate], X: Any, y: Array) -> list[Array]:
     """The columns that MMFS selects for each candidate, to within its search for gamma."""
-    if selector.rank == "path" or selector.solver != "working_set" or selector._constrained():
+    if (
+        selector.rank == "path"
+        or selector.solver != "working_set"
+        or selector.formulation == "constrained"
+    ):
         chosen = (clone(selector).set_params(**candidate._asdict()) for candidate in candidates)
         return [select_from_part(one, X, y) for one in chosen]
-    posed, rng = clone(selector)._pose(X, y)
-    problem, options = posed.problem, selector._solver_options(rng)
-    n_usable = int(posed.usable.sum())
+    prepared, rng = clone(selector)._prepare(X, y)
+    problem, options = prepared.problem, solver_options(prepared.settings, rng)
     # Numbers that share a gamma share a point of the path, and its ranking.
     most: dict[Any, Candidate] = {}
     for candidate in candidates:
-        number = min(candidate.n_features_to_select, n_usable)
+        number = min(candidate.n_features_to_select, prepared.n_usable)
         most[_place(candidate)] = Candidate(number, candidate.gamma)
     stops = [
-        Stop(posed.aim(c.gamma, c.n_features_to_select, selector.rank), problem.C)
-        for c in most.values()
+        Stop(prepared.gamma_rule(c.gamma, c.n_features_to_select), problem.C) for c in most.values()
     ]
     points = solve_path(problem, stops, **options)
     rankings = {
-        place: _ranking(point, candidate, posed, selector.rank, rng)
+        place: _ranking(point, candidate, prepared, rng)
         for (place, candidate), point in zip(most.items(), points, strict=True)
     }
     return [rankings[_place(c)][: c.n_features_to_select] for c in candidates]
@@ -354,16 +357,18 @@ def _place(candidate: Candidate) -> Any:
     return candidate if candidate.gamma == "auto" else candidate.gamma
 
 
-def _ranking(point: Point, candidate: Candidate, posed: Posed, rank: str, rng: Any) -> Array:
-    problem, (k, gamma) = posed.problem, candidate
-    eliminates, enough = posed.eliminates(rank, gamma, k), k <= len(point.J)
+def _ranking(point: Point, candidate: Candidate, prepared: PreparedProblem, rng: Any) -> Array:
+    problem, (k, gamma) = prepared.problem, candidate
+    eliminates, enough = prepared.eliminates(gamma, k), k <= len(point.J)
     order = point.ranked()
     if enough and not eliminates:
         return order
-    taken = problem.Q.take(point.J)
+    fetched = problem.Q.fetch(point.J)
     if eliminates:
-        order = order_of_elimination(problem, taken, point.alpha, point.gamma, rng)
+        order = order_of_elimination(problem, fetched, point.alpha, point.gamma, rng)
     if enough:
         return order
-    verdict = problem.judge(taken, point.alpha, point.gamma)
-    return Solution(taken, point.alpha, point.gamma, verdict, 0).ranked(k, posed.repeated, order)
+    certificate = problem.certify(fetched, point.alpha, point.gamma, n_others=2 * k)
+    none = np.empty(0, dtype=np.intp)
+    solution = Solution(fetched, point.alpha, point.gamma, certificate, 0, none)
+    return ranked(problem, solution, k, order)

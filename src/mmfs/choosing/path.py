@@ -7,12 +7,13 @@ import numpy as np
 import scipy.sparse as sp
 
 from mmfs.choosing.base import most_features
-from mmfs.posing import Posed
+from mmfs.fit import solver_options
+from mmfs.prepare import PreparedProblem
+from mmfs.problem import Problem
 from mmfs.selector import MMFS
 from mmfs.solvers import (
-    POINTS,
-    Aim,
-    AtGamma,
+    FixedGamma,
+    GammaRule,
     Point,
     Stop,
     order_of_entry,
@@ -20,6 +21,7 @@ from mmfs.solvers import (
     solve_path,
     stops_at,
 )
+from mmfs.solvers.tuning import POINTS
 from mmfs.validation import Rule, is_int, is_real
 
 Array = np.ndarray
@@ -57,8 +59,8 @@ class Path:
         which point each does.
     feature_names : ndarray or None
         Names of the columns of X, if it has any.
-    n_passes : int
-        How often all of X was read.
+    n_scans : int
+        How often all columns were looked at.
     """
 
     gammas: Array
@@ -71,7 +73,7 @@ class Path:
     order: Array
     entered: Array
     feature_names: Array | None
-    n_passes: int
+    n_scans: int
 
     def __len__(self) -> int:
         return len(self.gammas)
@@ -129,50 +131,50 @@ def mmfs_path(X: Any, y: Any = None, *, gammas: Any = None, Cs: Any = None, **op
     if unknown:
         raise TypeError(f"mmfs_path and MMFS have no parameter {min(unknown)!r}.")
     selector = MMFS(**options)
-    posed, rng = selector._pose(X, y)
+    prepared, rng = selector._prepare(X, y)
     if selector.formulation == "constrained":
         raise ValueError(
             "formulation='constrained' has no path, since it has no gamma; vary theta instead."
         )
-    solver_options = selector._solver_options(rng)
-    k = posed.number(selector.n_features_to_select)
-    aim = posed.aim(selector.gamma, most_features(posed) if k is None else k, selector.rank)
+    problem, how = prepared.problem, solver_options(prepared.settings, rng)
+    k = prepared.number(selector.n_features_to_select)
+    rule = prepared.gamma_rule(selector.gamma, most_features(prepared) if k is None else k)
     if Cs is not None:
-        points = _over_C(posed, Cs, aim, solver_options)
+        points = _over_C(problem, Cs, rule, how)
     elif gammas is None or is_int(gammas):
-        last = solve(posed.problem, aim, **solver_options)
-        points = solve_path(posed.problem, last, n=gammas or POINTS, **solver_options)
+        last = solve(problem, rule, **how)
+        points = solve_path(problem, last, n=gammas or POINTS, **how)
     else:
-        stops = stops_at(np.sort(gammas)[::-1], posed.problem.C)
-        points = solve_path(posed.problem, stops, **solver_options)
-    return _gathered(points, posed, getattr(selector, "feature_names_in_", None))
+        points = solve_path(problem, stops_at(np.sort(gammas)[::-1], problem.C), **how)
+    return gathered(points, prepared, getattr(selector, "feature_names_in_", None))
 
 
-def _over_C(posed: Posed, Cs: Any, aim: Aim, options: Any) -> list[Point]:
-    hard = solve(replace(posed.problem, C=np.inf), aim, **options)
+def _over_C(problem: Problem, Cs: Any, rule: GammaRule, options: Any) -> list[Point]:
+    hard = solve(replace(problem, C=np.inf), rule, **options)
     assert hard.gamma is not None
     if is_int(Cs):
-        if len(hard.alpha) == 0:
+        if len(hard.J) == 0:
             raise ValueError("no feature is relevant, so C matters nowhere; give values of C.")
         largest = float(hard.alpha.max())
         Cs = np.geomspace(largest, LOWEST_C * largest, Cs)
-    stops = [Stop(AtGamma(hard.gamma), float(C)) for C in np.sort(Cs)[::-1]]
-    return solve_path(posed.problem, stops, **options)
+    stops = [Stop(FixedGamma(hard.gamma), float(C)) for C in np.sort(Cs)[::-1]]
+    return solve_path(problem, stops, **options)
 
 
-def _gathered(points: list[Point], posed: Posed, names: Array | None) -> Path:
+def gathered(points: list[Point], prepared: PreparedProblem, names: Array | None) -> Path:
     def each(name: str) -> Array:
         return np.array([getattr(point, name) for point in points])
 
     n_support = np.array([len(point.J) for point in points])
     order, entered = order_of_entry(points)
+    order = prepared.original(order)
     alphas = sp.csc_array(
         (
             np.concatenate([point.alpha for point in points]),
-            np.concatenate([point.J for point in points]),
+            prepared.original(np.concatenate([point.J for point in points])),
             np.concatenate([[0], np.cumsum(n_support)]),
         ),
-        shape=(len(posed.usable), len(points)),
+        shape=(prepared.n_columns, len(points)),
     )
     return Path(
         gammas=each("gamma"),
@@ -185,5 +187,5 @@ def _gathered(points: list[Point], posed: Posed, names: Array | None) -> Path:
         order=order,
         entered=entered,
         feature_names=names,
-        n_passes=posed.n_passes,
+        n_scans=prepared.n_scans,
     )

@@ -59,7 +59,7 @@ def demo(
     say(
         f"Certificate: relative duality gap {selector.gap_:.1e} (asked for: {selector.tol:g}); no "
         "other weights could serve the objective better by more than this fraction.\n"
-        f"gamma {selector.gamma_:.3g}, {selector.n_passes_} passes over the data, "
+        f"gamma {selector.gamma_:.3g}, {selector.n_scans_} scans of the data, "
         f"{1000 * demo.seconds:.1f} ms."
     )
     wrote(output)

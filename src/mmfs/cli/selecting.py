@@ -220,7 +220,7 @@ def _show(record: dict[str, Any], auto: bool, seconds: float) -> None:
         say(f"... and {len(kept) - SHOWN:,} more; --ranking, --json and --report have them all.")
     say(
         f"{len(kept):,} of {data['features']:,} features selected from {data['instances']:,} "
-        f"instances in {seconds:.1f} s and {result['passes']} passes over the data."
+        f"instances in {seconds:.1f} s and {result['scans']} scans of the data."
     )
     say(f"Target {data['target'] or ''}: {data['target_holds']}.".replace(" :", ":"))
     if data["assumed"]:

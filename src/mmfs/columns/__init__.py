@@ -1,7 +1,19 @@
 """Standardised columns of any source."""
 
 from mmfs.columns.base import Columns
+from mmfs.columns.distinct import fingerprint_vectors, repeated, representatives
 from mmfs.columns.fetched import Block, DenseBlock, SparseBlock
-from mmfs.columns.standardise import Adjustment, Facts
+from mmfs.columns.standardise import Adjustment, Facts, correlation
 
-__all__ = ["Adjustment", "Block", "Columns", "DenseBlock", "Facts", "SparseBlock"]
+__all__ = [
+    "Adjustment",
+    "Block",
+    "Columns",
+    "DenseBlock",
+    "Facts",
+    "SparseBlock",
+    "correlation",
+    "fingerprint_vectors",
+    "repeated",
+    "representatives",
+]

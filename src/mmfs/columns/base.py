@@ -2,15 +2,19 @@
 
 from collections.abc import Callable
 from copy import copy
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
+from mmfs.columns.distinct import fingerprint_vectors
 from mmfs.columns.fetched import Block, DenseBlock, SparseBlock
 from mmfs.columns.standardise import Adjustment, Facts, Finish, joined
-from mmfs.sources import ArraySource, as_source
+from mmfs.order import in_order
+from mmfs.sources import ArraySource, Each, as_source
 
 Array = np.ndarray
 
@@ -31,32 +35,64 @@ class Columns:
     def first_scan(self, Y: Array) -> None:
         """Find centre and scale of every column, and F'Y for a target Y (M x q) with B'Y = 0."""
         self.n_scans += 1
-        vars(self).pop("everything", None)
-        finish = Finish(self.adjustment.centered, self.shape[0], self.adjustment.n_covariates)
+        centered, n_covariates = self.adjustment.centered, self.adjustment.n_covariates
+        finish = Finish(centered, self.shape[0], n_covariates)
         V = self.adjustment.first_vectors(Y)
-        self.facts = self.source.first_scan(V, self.adjustment.centered, finish, self.n_jobs)
+        self._know(self.source.first_scan(V, centered, finish, self.n_jobs))
 
-    def scan(self, V: Array, reduce: Callable[[Array, Facts], Any]) -> list[Any]:
-        """reduce(F'V, facts) of every block, done where it is; V (M x q) holds a few vectors."""
+    def _know(self, facts: list[Any]) -> None:
+        self.facts = facts
+        vars(self).pop("everything", None)
+
+    def scan(
+        self,
+        V: Array,
+        reduce: Callable[..., Any],
+        each: Each = (),
+        keep: bool = False,
+    ) -> list[Any]:
+        """reduce(F'V, facts) of every block, done where it is; V (M x q) holds a few vectors.
+
+        Whatever else there is for `each` block is handed over too. What is to `keep` stays there.
+        """
         self.n_scans += 1
         V = self.adjustment.vectors(self.adjustment.residual(V))
-        return self.source.scan(V, self.facts, Scaled(reduce), self.n_jobs)
+        return self.source.scan(V, self.facts, Scaled(reduce), each, keep, self.n_jobs)
 
-    def ask(self, reduce: Callable[[Facts], Any]) -> list[Any]:
+    def ask(self, reduce: Callable[..., Any], each: Each = (), keep: bool = False) -> list[Any]:
         """reduce(facts) of every block: no data are read."""
-        return self.source.ask(self.facts, reduce)
+        return self.source.ask(self.facts, reduce, each, keep)
+
+    def split(self, values: Array) -> list[Array]:
+        """Of something with a row for every column the part of each block."""
+        starts = [*self.ask(_start), self.shape[1]]
+        return [values[a:b] for a, b in pairwise(starts)]
+
+    def set_relevance(self, r: Array) -> None:
+        """Another relevance than the correlation (ratio)."""
+        self._know(self.ask(_with_relevance, (self.split(r),), keep=True))
+
+    def most_relevant(self, n: int) -> tuple[Array, Array]:
+        """The n columns with the largest relevance, in order, ties by number; and these."""
+        J, r = map(np.concatenate, zip(*self.ask(MostRelevant(n)), strict=True))
+        order = np.lexsort((J, -r))[:n]
+        return J[order], r[order]
 
     def fetch(self, J: Array) -> Block:
         """The columns J."""
+        return self.fetch_known(J)[0]
+
+    def fetch_known(self, J: Array) -> tuple[Block, Facts]:
+        """The columns J, and their facts."""
         J = np.asarray(J)
         places, parts = zip(*self.ask(Pick(J)), strict=True)
         facts = joined(parts).only(np.argsort(np.concatenate(places), kind="stable"))
         if isinstance(self.source, ArraySource):
-            return DenseBlock(self.source.X, J, facts, self.adjustment)
+            return DenseBlock(self.source.X, J, facts, self.adjustment), facts
         X = self.source.fetch(J, self.n_jobs)
         if sp.issparse(X):
-            return SparseBlock.of(sp.csc_array(X), facts, self.adjustment)
-        return DenseBlock(X, np.arange(len(J)), facts, self.adjustment)
+            return SparseBlock.of(sp.csc_array(X), facts, self.adjustment), facts
+        return DenseBlock(X, np.arange(len(J)), facts, self.adjustment), facts
 
     def values(self, J: Array) -> Array:
         """The columns J as they are, dense, in double precision."""
@@ -75,7 +111,18 @@ class Columns:
             return self
         other = copy(self)
         other.source = self.source.columnwise
+        other._know([self.everything])  # in one block
         return other
+
+    @property
+    def n_usable(self) -> int:
+        """How many columns are not constant."""
+        return sum(self.ask(_n_usable))
+
+    def not_finite(self) -> tuple[int, int]:
+        """How many columns hold NaN, infinity or numbers that cannot be squared; and the first."""
+        found = [some for some in self.ask(_not_finite) if some[0]]
+        return sum(n for n, _ in found), min((j for _, j in found), default=-1)
 
     # --- with a number for every column, here: for methods that need them all -------------------
 
@@ -86,6 +133,10 @@ class Columns:
     def correlations(self, J: Array) -> Array:
         """F'F_J: of every column with each of the columns J, which are made dense."""
         return self.project(self.fetch(J).dense())
+
+    def fingerprints(self) -> Array:
+        """N x 2 numbers that only columns which are the same share."""
+        return self.project(fingerprint_vectors(self.shape[0]))
 
     @cached_property
     def everything(self) -> Facts:
@@ -98,17 +149,22 @@ class Columns:
         return self.everything.inverse > 0
 
 
-class Scaled(NamedTuple):
+# --- what is done where a block is ---------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Scaled:
     """From products of raw columns to those of standardised ones, and on."""
 
-    reduce: Callable[[Array, Facts], Any]
+    reduce: Callable[..., Any]
 
-    def __call__(self, products: Array, facts: Facts) -> Any:
+    def __call__(self, products: Array, facts: Facts, *each: Any) -> Any:
         products *= facts.inverse[:, None]
-        return self.reduce(products, facts)
+        return self.reduce(products, facts, *each)
 
 
-class Pick(NamedTuple):
+@dataclass(frozen=True)
+class Pick:
     """Of a block those of the columns J that are in it: which of J they are, and their facts."""
 
     J: Array
@@ -119,9 +175,35 @@ class Pick(NamedTuple):
         return places, facts.only(here[places])
 
 
+@dataclass(frozen=True)
+class MostRelevant:
+    n: int
+
+    def __call__(self, facts: Facts) -> tuple[Array, Array]:
+        J = in_order(-facts.relevance, self.n)
+        return facts.start + J, facts.relevance[J]
+
+
 def _products(products: Array, facts: Facts) -> Array:
     return products
 
 
 def _itself(facts: Facts) -> Facts:
     return facts
+
+
+def _start(facts: Facts) -> int:
+    return facts.start
+
+
+def _n_usable(facts: Facts) -> int:
+    return int(np.count_nonzero(facts.inverse > 0))
+
+
+def _not_finite(facts: Facts) -> tuple[int, int]:
+    bad = np.flatnonzero(~np.isfinite(facts.inverse))
+    return len(bad), facts.start + int(bad[0]) if len(bad) else -1
+
+
+def _with_relevance(facts: Facts, r: Array) -> Facts:
+    return facts._replace(relevance=np.where(facts.inverse > 0, r, -np.inf))

@@ -1,36 +1,52 @@
-"""Finding columns that are the same once standardised, by two random projections of each.
+"""Columns that are the same once standardised, told by two random projections of each.
 
 Columns that differ agree in both projections, to within rounding, with a chance of about
-N^2 TOLERANCE^2: never, in practice. A copy with another unit or offset counts as the same.
+n^2 TOLERANCE^2: never, in practice. A copy with another unit or offset counts as the same.
 """
 
 import numpy as np
 
-from mmfs._compiled.vectors import mark_repeats
-
 Array = np.ndarray
 
+# By how much projections of columns of unit norm may differ through rounding.
 TOLERANCE = 1e-11
 
+# Relevances that differ by less, relatively, are equal.
+EQUAL = 1e-9
 
-def fingerprint_vectors(n_rows: int, center: bool) -> Array:
-    """Two fixed random vectors of unit norm; F'(them) are the fingerprints.
 
-    Of zero mean where columns are centred, as `Columns.moments` asks for.
-    """
+def fingerprint_vectors(n_rows: int) -> Array:
+    """Two fixed random vectors of unit norm; F'(them) are the fingerprints of columns."""
     V = np.random.default_rng(0).standard_normal((n_rows, 2))
-    if center:
-        V -= V.mean(axis=0)
-    return V / np.maximum(np.linalg.norm(V, axis=0), np.finfo(float).tiny)
+    return V / np.linalg.norm(V, axis=0)
 
 
-def repeats(fingerprints: Array, r: Array, among: Array, mirrors: bool) -> Array:
-    """True for a column that is the same as another one, which stands for it.
+def representatives(keys: Array, r: Array, J: Array, mirrors: bool) -> Array:
+    """For each column the place of the one that stands for it: its own, unless it is a copy.
 
-    That is the first, or the first of the most relevant if their relevances r differ. Only columns
-    where the mask `among` is True are looked at. With `mirrors`, a column and its mirror image
+    `keys` are fingerprints, r relevances, J column numbers. Of columns that are the same the most
+    relevant stands for all, and of those the first. With `mirrors`, a column and its mirror image
     are the same too.
     """
-    out = ~among
-    mark_repeats(fingerprints, r, TOLERANCE, mirrors, out)
+    if mirrors:
+        keys = keys * np.where(keys[:, :1] < 0, -1.0, 1.0)
+    # Equal first keys are neighbours; among those, equal second ones.
+    group = np.zeros(len(keys), dtype=np.int64)
+    for key in keys.T:
+        order = np.lexsort((key, group))
+        apart = (np.diff(key[order]) > TOLERANCE) | (np.diff(group[order]) != 0)
+        group[order] = np.append(0, np.cumsum(apart))[: len(keys)]
+    order = np.lexsort((J, -r, group))
+    starts = np.flatnonzero(np.append(True, np.diff(group[order]) != 0)[: len(keys)])
+    sizes = np.diff(np.append(starts, len(keys)))
+    out = np.arange(len(keys))
+    for start, size in zip(starts[sizes > 1], sizes[sizes > 1], strict=True):
+        same = order[start : start + size]
+        best = same[r[same] >= (1 - EQUAL) * r[same[0]]]
+        out[same] = best[np.argmin(J[best])]
     return out
+
+
+def repeated(keys: Array, r: Array, J: Array, mirrors: bool) -> Array:
+    """Mask of the columns for which another one stands."""
+    return representatives(keys, r, J, mirrors) != np.arange(len(J))

@@ -21,6 +21,10 @@ class Block(Protocol):
     """Some standardised columns F, which `Columns.fetch` brings."""
 
     @property
+    def n_rows(self) -> int:
+        """M."""
+
+    @property
     def stored(self) -> int:
         """Numbers that a product with all columns reads."""
 
@@ -29,6 +33,9 @@ class Block(Protocol):
 
     def combine(self, weights: Array) -> Array:
         """F weights, for weights with a row per column: a matrix of M rows."""
+
+    def products(self, V: Array) -> Array:
+        """F'V, for V with M rows."""
 
     def dense(self) -> Array:
         """The standardised columns themselves, M x n."""
@@ -48,6 +55,10 @@ class DenseBlock:
 
     def __init__(self, X: Array, J: Array, facts: Facts, adjustment: Adjustment) -> None:
         self.X, self.J, self.facts, self.adjustment = X, J, facts, adjustment
+
+    @property
+    def n_rows(self) -> int:
+        return self.X.shape[0]
 
     @property
     def stored(self) -> int:
@@ -76,6 +87,12 @@ class DenseBlock:
 
     def combine(self, weights: Array) -> Array:
         return np.concatenate([self._rows(rows) @ weights for rows in self._row_tiles()])
+
+    def products(self, V: Array) -> Array:
+        out = np.zeros((len(self.J), V.shape[1]))
+        for rows in self._row_tiles():
+            out += self._rows(rows).T @ V[rows]
+        return out
 
     def dense(self) -> Array:
         return self._rows(slice(None))
@@ -119,6 +136,10 @@ class SparseBlock:
         return cls(scaled, means, facts.explained * facts.inverse[:, None], adjustment)
 
     @property
+    def n_rows(self) -> int:
+        return self.X.shape[0]
+
+    @property
     def stored(self) -> int:
         return self.X.nnz
 
@@ -143,7 +164,6 @@ class SparseBlock:
         return out
 
     def products(self, V: Array) -> Array:
-        """F'V."""
         root = self.adjustment.root
         out = self.X.T @ V - np.outer(self.means, V.sum(axis=0) if root is None else root @ V)
         if self.adjustment.covariates is not None:

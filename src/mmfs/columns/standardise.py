@@ -31,6 +31,9 @@ OF_MEAN, OF_COVARIATES = 1e-24, 1e-12
 # zero is as far from the mean as the mean from zero.
 OFFSET = 1e3
 
+# Digits of a correlation that are not rounding error.
+DIGITS = 12
+
 # Covariates with a smaller singular value, beside the largest, depend on the others.
 DEPENDENT = 1e-8
 
@@ -77,7 +80,7 @@ class Adjustment:
         for _ in range(2):
             if self.centered and self.root is None:
                 V = V - V.mean(axis=0)
-            elif self.centered:
+            elif self.centered and self.root is not None:
                 V = V - np.outer(self.root, self.root @ V / (self.root @ self.root))
             if self.covariates is not None:
                 V = V - self.covariates @ (self.covariates.T @ V)
@@ -99,6 +102,7 @@ class Facts(NamedTuple):
     origin: Array  # what products are taken about: the mean where it is far from zero, else 0
     explained: Array  # B'W^1/2 x_j, for covariates other than the constant
     products: Array  # F'Y
+    relevance: Array  # correlation (ratio) with the target, or another; -inf for a constant column
 
     def only(self, which: Array) -> "Facts":
         return Facts(self.start, *(values[which] for values in self[1:]))
@@ -112,7 +116,8 @@ def joined(parts: Sequence[Facts]) -> Facts:
     return Facts(parts[0].start, *map(np.concatenate, each))
 
 
-class Finish(NamedTuple):
+@dataclass(frozen=True)
+class Finish:
     """From sums of a block of columns to its facts."""
 
     centered: bool
@@ -136,4 +141,18 @@ class Finish(NamedTuple):
         inverse[lost] = np.nan
         far = np.abs(center) * inverse > max(1.0, OFFSET / np.sqrt(self.n_rows))
         origin = np.where(far, center, 0.0)
-        return Facts(start, center, inverse, origin, explained, products * inverse[:, None])
+        products = products * inverse[:, None]
+        relevance = correlation(products)
+        relevance[inverse == 0] = -np.inf
+        return Facts(start, center, inverse, origin, explained, products, relevance)
+
+
+def correlation(products: Array) -> Array:
+    """|correlation| for one output; for several, and for classes, the correlation ratio.
+
+    `products` = F'Y. For two classes the correlation ratio is |correlation|.
+    """
+    one = products.shape[1] == 1
+    r = np.abs(products[:, 0]) if one else np.sqrt(np.einsum("jc,jc->j", products, products))
+    np.minimum(r, 1.0, out=r)
+    return np.round(r, DIGITS, out=r)  # copies are as relevant as each other, to the last digit

@@ -50,7 +50,7 @@ class Comparator(Selector):
         scores = np.where(data.usable, scores, np.nan)
         self.indices_ = indices
         self._scores = scores if len(scores) <= KEPT_COLUMNS else scores[indices]
-        self.n_passes_ = data.columns.n_scans
+        self.n_scans_ = data.columns.n_scans
 
     @property
     def scores_(self) -> Array:

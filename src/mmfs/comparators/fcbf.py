@@ -6,7 +6,7 @@ import numpy as np
 
 from mmfs.comparators.base import Comparator
 from mmfs.discretize import DIGITS, DISCRETIZATIONS, States, entropy_of
-from mmfs.solvers.solution import in_order
+from mmfs.order import in_order
 from mmfs.validation import COUNT, TASK, Rule, is_name, is_real, one_of
 from mmfs.warn import warn_caller
 
@@ -51,7 +51,7 @@ class FCBF(Comparator):
         Mask of the kept columns.
     delta_ : float
         The delta used.
-    n_passes_ : int
+    n_scans_ : int
         How often all of X was read; passes over survivors are not counted.
     """
 

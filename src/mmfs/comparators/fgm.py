@@ -8,7 +8,7 @@ from sklearn.exceptions import ConvergenceWarning
 from mmfs.base import Data
 from mmfs.comparators.base import Comparator, rounded
 from mmfs.comparators.groups import GroupSVM, bound
-from mmfs.solvers.solution import in_order
+from mmfs.order import in_order
 from mmfs.validation import COUNT, FLAG, LOSS_WEIGHT, WHOLE, Rule, is_real
 from mmfs.warn import warn_caller
 
@@ -64,7 +64,7 @@ class FGM(Comparator):
         (beyond 100,000 columns: if not selected).
     support_ : ndarray of shape (n_features_in_,)
         Mask of the selected columns.
-    n_iter_, n_passes_ : int
+    n_iter_, n_scans_ : int
         Rounds; how often all of X was read.
     objective_, gap_ : float
         Objective of the last SVM; how far, relatively, it can be above the optimum over all
@@ -176,7 +176,7 @@ class GDM(FGM):
     ----------
     groups_ : dict of int to ndarray
         For every selected column the columns affiliated with it, most correlated first.
-    indices_, scores_, support_, n_iter_, n_passes_, objective_
+    indices_, scores_, support_, n_iter_, n_scans_, objective_
         As in :class:`FGM`.
     gap_ : float
         As in :class:`FGM`, whose optimum is free of `delta`; it need not go to zero.

@@ -13,7 +13,7 @@ from mmfs.discretize import DISCRETIZATIONS
 from mmfs.kernels import FeatureMap, Precomputed
 from mmfs.problem import Problem
 from mmfs.relevance import correlation
-from mmfs.solvers import UnitSum, solve
+from mmfs.solvers import SumToOne, ranked, solve
 from mmfs.validation import COUNT, POSITIVE, TASK, Rule, is_name, is_real, one_of
 from mmfs.warn import warn_caller
 
@@ -83,7 +83,7 @@ class QPFS(Comparator):
         With `nystrom` negative eigenvalues are left out instead.
     gap_ : float
         Relative duality gap.
-    n_passes_ : int
+    n_scans_ : int
         How often all of X was read.
 
     Notes
@@ -142,26 +142,27 @@ class QPFS(Comparator):
         distinct = data.usable & ~data.repeated(relevance, mirrors=True)
         distinct &= varies if varies.any() else True
         columns = np.flatnonzero(distinct)
-        Q, mean = self._similarity(similarity_with, columns, rng)
         r = relevance[columns]
+        Q, mean = self._similarity(similarity_with, columns, r, rng)
         self.theta_ = self._balance(mean, float(r.mean()))
-        r = self.theta_ / (1 - self.theta_) * r
+        problem = Problem(Q, self.theta_ / (1 - self.theta_), np.inf)
         solution = solve(
-            Problem(Q, r, np.inf),
-            UnitSum(float(r.max()), np.inf),
+            problem,
+            SumToOne(problem.r_max, np.inf),
             tol=self.tol,
             rng=np.random.default_rng(rng.randint(2**31)),
         )
-        self.gap_ = solution.verdict.relative_gap
+        self.gap_ = solution.certificate.relative_gap
         weights = np.zeros(len(relevance))
-        weights[columns[solution.J]] = solution.alpha
-        indices = columns[solution.ranked(k, np.zeros(len(columns), dtype=bool))]
+        weights[columns[solution.J]] = solution.weights
+        wanted = None if k is None else min(k, len(columns))
+        indices = columns[ranked(problem, solution, wanted)]
         if k is not None:
             indices = np.append(indices, np.flatnonzero(data.usable & ~distinct))[:k]
         self._keep(data, indices, weights)
 
     def _similarity(
-        self, similarity_with: Measure, columns: Array, rng: np.random.RandomState
+        self, similarity_with: Measure, columns: Array, r: Array, rng: np.random.RandomState
     ) -> tuple[Precomputed | FeatureMap, float]:
         """Q, exact or approximate, positive semi-definite; and the mean of what it was before."""
         n_landmarks = self._affordable(len(columns))
@@ -170,10 +171,10 @@ class QPFS(Comparator):
             Q = self._measured(similarity_with, columns, columns)
             mean = float(Q.mean())
             self.shift_ = self._make_positive(Q)
-            return Precomputed(Q), mean
+            return Precomputed(Q, r), mean
         landmarks = np.sort(rng.choice(len(columns), n_landmarks, replace=False))
         L = nystrom_map(self._measured(similarity_with, columns, columns[landmarks]), landmarks)
-        return FeatureMap(L), float(np.sum(L.sum(axis=0) ** 2)) / len(L) ** 2
+        return FeatureMap(L, r), float(np.sum(L.sum(axis=0) ** 2)) / len(L) ** 2
 
     def _balance(self, similarity: float, relevance: float) -> float:
         if not isinstance(self.theta, str):

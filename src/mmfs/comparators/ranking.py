@@ -8,8 +8,8 @@ import numpy as np
 from mmfs.base import Data
 from mmfs.comparators.base import UNASKED, Comparator
 from mmfs.discretize import DIGITS, DISCRETIZATIONS
+from mmfs.order import in_order
 from mmfs.relevance import correlation
-from mmfs.solvers.solution import in_order
 from mmfs.validation import COUNT, RELEVANCE, TASK, one_of
 
 Array = np.ndarray
@@ -44,7 +44,7 @@ class MaxRel(Comparator):
         the selected columns are kept, and the others are NaN too.
     support_ : ndarray of shape (n_features_in_,)
         Mask of the selected columns.
-    n_passes_ : int
+    n_scans_ : int
         How often all of X was read.
     """
 
@@ -112,7 +112,7 @@ class MRMR(Comparator):
         constant columns and, beyond 100,000 columns, for all that were not taken.
     support_ : ndarray of shape (n_features_in_,)
         Mask of the selected columns.
-    n_passes_ : int
+    n_scans_ : int
         How often all of X was read.
     """
 

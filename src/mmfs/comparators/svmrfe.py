@@ -11,6 +11,7 @@ from sklearn.svm import LinearSVC
 from mmfs.base import Data
 from mmfs.comparators.base import UNASKED, Comparator, rounded
 from mmfs.discretize import nonzero
+from mmfs.sources import ArraySource, Compressed
 from mmfs.validation import COUNT, LOSS_WEIGHT, POSITIVE, Rule, is_int, is_real, refuse_elsewhere
 from mmfs.warn import warn_caller
 
@@ -53,7 +54,7 @@ class SVMRFE(Comparator):
         Mask of the selected columns.
     n_iter_ : int
         SVMs trained.
-    n_passes_ : int
+    n_scans_ : int
         How often all of X was read, before the first SVM.
 
     Notes
@@ -146,7 +147,9 @@ def _scaled(data: Data) -> tuple[Any, Array]:
     All have unit variance. Those that are mostly not zero are centred, and come last; of the
     others no mean is more than a deviation from zero.
     """
-    X, facts = data.columns.source.X, data.columns.everything
+    source, facts = data.columns.source, data.columns.everything
+    assert isinstance(source, ArraySource | Compressed)
+    X = source.X
     filled = 2 * nonzero(data.columns).totals[:, 0] > X.shape[0]
     plain, filled = np.flatnonzero(data.usable & ~filled), np.flatnonzero(data.usable & filled)
     order = np.concatenate([plain, filled])

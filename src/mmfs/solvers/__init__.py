@@ -1,4 +1,4 @@
-"""Solvers of the problem: all take a Problem and an Aim, all return a Solution."""
+"""Solvers of the problem: all take a Problem and a rule for gamma, all return a Solution."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -7,11 +7,16 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from mmfs.problem import Problem
-from mmfs.solvers.aims import Aim, AtGamma, UnitSum, below_level, enough_support
 from mmfs.solvers.dcd import plain_dcd
 from mmfs.solvers.elimination import order_of_elimination, weights_among
+from mmfs.solvers.gamma_search import (
+    FixedGamma,
+    GammaRule,
+    SumToOne,
+    below_level,
+    enough_support,
+)
 from mmfs.solvers.path import (
-    POINTS,
     Point,
     Stop,
     along_path,
@@ -20,24 +25,24 @@ from mmfs.solvers.path import (
     stops_at,
 )
 from mmfs.solvers.qp import quadratic_programme
-from mmfs.solvers.solution import Solution, in_order
+from mmfs.solvers.ranking import ranked
+from mmfs.solvers.solution import Solution
 from mmfs.solvers.working_set import working_set
 from mmfs.warn import warn_caller
 
 __all__ = [
-    "POINTS",
     "SOLVERS",
-    "Aim",
-    "AtGamma",
+    "FixedGamma",
+    "GammaRule",
     "Point",
     "Solution",
     "Stop",
-    "UnitSum",
+    "SumToOne",
     "below_level",
     "enough_support",
-    "in_order",
     "order_of_elimination",
     "order_of_entry",
+    "ranked",
     "solve",
     "solve_path",
     "stops_at",
@@ -53,7 +58,7 @@ SOLVERS: dict[str, Callable[..., Solution]] = {
 
 def solve(
     problem: Problem,
-    aim: Aim,
+    rule: GammaRule,
     *,
     solver: str = "working_set",
     tol: float = 1e-4,
@@ -63,8 +68,8 @@ def solve(
 ) -> Solution:
     """Solve to a relative duality gap of `tol`; warn if `max_iter` iterations do not suffice."""
     rng = np.random.default_rng(0) if rng is None else rng
-    solution = SOLVERS[solver](problem, aim, tol=tol, max_iter=max_iter, rng=rng, **options)
-    _warn_if_open(solution.verdict.relative_gap, solution.n_iter, solver, tol, max_iter)
+    solution = SOLVERS[solver](problem, rule, tol=tol, max_iter=max_iter, rng=rng, **options)
+    _warn_if_open(solution.certificate.relative_gap, solution.n_iter, solver, tol, max_iter)
     return solution
 
 

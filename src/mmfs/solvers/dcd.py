@@ -6,20 +6,22 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mmfs._compiled import descent as compiled
-from mmfs.columns import SparseBlock
-from mmfs.kernels import Correlation, Similarity, Taken, with_own_output
+from mmfs.columns import SparseBlock, repeated
+from mmfs.kernels import (
+    Correlation,
+    FetchedColumns,
+    OfColumns,
+    Similarity,
+    directions,
+    with_own_output,
+)
 from mmfs.problem import Problem
-from mmfs.solvers.aims import Aim, Solver
+from mmfs.solvers import tuning
+from mmfs.solvers.gamma_search import GammaRule, InnerSolver
 from mmfs.solvers.solution import Solution
 from mmfs.sources import ArraySource, CompressedColumns, StoreRows
 
 Array = np.ndarray
-
-# Multiplications a compiled loop does between two chances to be interrupted.
-PORTION = 1 << 26
-
-# Columns for which a whole Gram matrix is still reasonable: 3 GB.
-GRAM_LIMIT = 20_000
 
 
 class Matrix(NamedTuple):
@@ -47,7 +49,7 @@ class Descent:
         sums = state.sum(axis=0)
         shrink = np.array([len(self.active), np.inf, -np.inf, self.alpha.sum()])
         r, diagonal = self.r - shift, self.Q.diagonal + gamma
-        at_once = max(1, PORTION // max(1, self.Q.work))
+        at_once = max(1, tuning.PORTION // max(1, self.Q.work))
         converged = False
         while max_passes > 0 and not converged:
             passes, converged = compiled.dcd(
@@ -59,32 +61,50 @@ class Descent:
         return converged
 
 
-def clean(alpha: Array, relative: float = 1e-9) -> Array:
+def clean(alpha: Array, relative: float = tuning.NO_WEIGHT) -> Array:
     """A copy without the traces that rounding leaves where alpha should be zero."""
     return np.where(alpha > relative * alpha.max(initial=0.0), alpha, 0.0)
 
 
 def plain_dcd(
-    problem: Problem, aim: Aim, *, tol: float, max_iter: int, rng: np.random.Generator, **_: Any
+    problem: Problem,
+    rule: GammaRule,
+    *,
+    tol: float,
+    max_iter: int,
+    rng: np.random.Generator,
+    whole: bool = False,
+    **_: Any,
 ) -> Solution:
     """The paper's MMFS-DCD: coordinate descent with shrinking over all columns.
 
     O(nnz) per pass for the linear and aligned kernels; others need the whole Gram matrix.
     """
-    descent = Descent(_over_all_columns(problem.Q, len(problem.r)), problem.r, problem.C, rng)
-    scale = max(float(problem.r.max()), np.finfo(float).tiny)
+    Q, n = problem.Q, problem.Q.n_columns
+    r, copies = problem.tau * np.concatenate(Q.ask(_relevance)), np.empty(0, dtype=np.intp)
+    if isinstance(Q, OfColumns):
+        usable = np.flatnonzero(r > -np.inf)
+        keys = Q.columns.fingerprints()[usable]
+        copies = usable[repeated(keys, r[usable], usable, Q.mirrors)]
+        r[copies] = -np.inf
+    rule = rule.limited(int((r > -np.inf).sum()))
+    descent = Descent(_over_all_columns(Q, n), r, problem.C, rng)
+    scale = max(float(r.max()), np.finfo(float).tiny)
     inner_tol, exhausted = tol, False
+
+    def certify(alpha: Array, gamma: float | None, **how: Any) -> tuple[Any, Any]:
+        support = Q.fetch(np.flatnonzero(alpha))
+        how |= {"copies": copies}
+        return support, problem.certify(support, alpha[support.J], gamma, **how)
 
     def solve(gamma: float, shift: float) -> Array:
         """Tighten eps until the gap is closed: no eps is right for all data."""
         nonlocal exhausted
-        shifted = Problem(problem.Q, problem.r - shift, problem.C)
         eps, limit = 0.1 * scale, descent.n_passes + max_iter
         while True:
             converged = descent.run(gamma, shift, eps, limit - descent.n_passes)
             alpha = clean(descent.alpha)
-            J = np.flatnonzero(alpha)
-            closed = shifted.judge(problem.Q.take(J), alpha[J], gamma).relative_gap <= inner_tol
+            closed = certify(alpha, gamma, shift=shift)[1].relative_gap <= inner_tol
             exhausted = not converged
             if closed or exhausted or eps < 1e-14 * scale:
                 return alpha
@@ -92,28 +112,30 @@ def plain_dcd(
 
     gamma = None
     while True:
-        alpha, gamma = aim(Solver(solve), gamma)[:2]
-        J = np.flatnonzero(alpha)
-        taken = problem.Q.take(J)
-        verdict = problem.judge(taken, alpha[J], gamma)
-        if verdict.relative_gap <= tol or exhausted or inner_tol < 1e-14:
-            return Solution(taken, alpha[J], gamma, verdict, descent.n_passes)
+        alpha, gamma = rule(InnerSolver(solve), gamma)[:2]
+        n_others = max(tuning.FEWEST, rule.fewest)
+        support, certificate = certify(alpha, gamma, n_others=n_others, whole=whole)
+        if certificate.relative_gap <= tol or exhausted or inner_tol < 1e-14:
+            weights = alpha[support.J]
+            return Solution(support, weights, gamma, certificate, descent.n_passes, copies)
         inner_tol /= 10  # a search was misled by the imprecision of its steps
 
 
 def _over_all_columns(Q: Similarity, n: int) -> Matrix:
     """The similarities of all n columns."""
     if not isinstance(Q, Correlation):
-        if n > GRAM_LIMIT:
+        if n > tuning.GRAM_LIMIT:
             raise ValueError(
                 f"solver='dcd' with this kernel needs the similarity of all {n:,} columns with "
-                f"each other (the limit is {GRAM_LIMIT:,}); use solver='working_set'."
+                f"each other (the limit is {tuning.GRAM_LIMIT:,}); use solver='working_set'."
             )
-        everything = Q.take(np.arange(n))
+        everything = Q.fetch(np.arange(n))
         return of_gram(Q.gram(everything, everything))
 
-    columns, U = Q.columns, _directions(Q.U, n)
-    source, facts = columns.source.columnwise, columns.everything
+    columns, facts = Q.columns, Q.columns.everything
+    source, U = columns.source.columnwise, np.ones((n, 1))
+    if Q.aligned:
+        U = np.ascontiguousarray(with_own_output(directions(facts.products)))
     form: Any
     if isinstance(source, ArraySource):
         # A copy, unless X is in column order; so is a matrix of compressed rows copied.
@@ -135,11 +157,13 @@ def _over_all_columns(Q: Similarity, n: int) -> Matrix:
     return Matrix(form, np.ones(n), state_of, size * U.shape[1])
 
 
-def of_block(taken: Taken) -> Matrix:
-    """The similarities of columns taken, by their correlations."""
-    block, n = taken.block, len(taken.J)
+def of_block(fetched: FetchedColumns) -> Matrix:
+    """The similarities of fetched columns, by their correlations."""
+    block, n = fetched.block, len(fetched.J)
     assert block is not None
-    U = _directions(taken.U, n)
+    U = np.ones((n, 1))
+    if fetched.U is not None:
+        U = np.ascontiguousarray(with_own_output(fetched.U))
     work = block.stored * U.shape[1]
     if isinstance(block, SparseBlock):
         form = compiled.Csc(*block.arrays, np.zeros(n), block.means, np.ones(n), U)
@@ -149,8 +173,8 @@ def of_block(taken: Taken) -> Matrix:
     return Matrix(dense, np.ones(n), lambda alpha: F.T @ (alpha[:, None] * U), work)
 
 
-def _directions(U: Array | None, n: int) -> Array:
-    return np.ones((n, 1)) if U is None else np.ascontiguousarray(with_own_output(U))
+def _relevance(facts: Any) -> Array:
+    return facts.relevance
 
 
 def of_gram(Q: Array) -> Matrix:

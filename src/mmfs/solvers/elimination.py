@@ -8,30 +8,32 @@ what is shown of a selection are the weights found among the selected features a
 
 import numpy as np
 
-from mmfs.kernels import Taken
-from mmfs.problem import Problem, judge
-from mmfs.solvers.aims import UnitSum
-from mmfs.solvers.dcd import GRAM_LIMIT
+from mmfs.kernels import FetchedColumns
+from mmfs.problem import Others, Problem, judge
+from mmfs.solvers import tuning
 from mmfs.solvers.exact import ExactDescent, OfGram, known_of
+from mmfs.solvers.gamma_search import SumToOne
 from mmfs.solvers.solution import Solution, by_weight
 
 Array = np.ndarray
 
-# Of the features left, so many are given up at once (at least one); precision of the weights.
-SHARE, PRECISION = 0.1, 1e-6
-
 
 def order_of_elimination(
-    problem: Problem, taken: Taken, alpha: Array, gamma: float, rng: np.random.Generator
+    problem: Problem,
+    support: FetchedColumns,
+    alpha: Array,
+    gamma: float,
+    rng: np.random.Generator,
 ) -> Array:
     """The support columns of a solution, last given up first."""
-    J = taken.J
-    if len(taken.J) > GRAM_LIMIT:
+    J = support.J
+    if len(J) > tuning.GRAM_LIMIT:
         raise ValueError(
-            f"rank='elimination' is for at most {GRAM_LIMIT:,} support features, here are "
-            f"{len(taken.J):,}; raise gamma, or use rank='alpha'."
+            f"rank='elimination' is for at most {tuning.GRAM_LIMIT:,} support features, here are "
+            f"{len(J):,}; raise gamma, or use rank='alpha'."
         )
-    Q, r, eps = problem.Q.gram(taken, taken), problem.r[J], PRECISION * problem.r.max()
+    Q, r = problem.Q.gram(support, support), problem.r(support)
+    eps = tuning.ELIMINATION_PRECISION * problem.r_max
     left, weights, given_up = np.arange(len(J)), alpha.copy(), []
     while len(left) > 1:
         descent = ExactDescent(OfGram(Q[np.ix_(left, left)]), r[left], problem.C, eps, rng)
@@ -39,7 +41,7 @@ def order_of_elimination(
         weights[left] = descent.solve(gamma, 0.0)
         gradient = Q[left] @ weights + gamma * weights.sum() - r[left]
         ordered = by_weight(left, weights[left], gradient)
-        n = max(1, int(SHARE * len(left)))
+        n = max(1, int(tuning.GIVEN_UP * len(left)))
         given_up.append(ordered[-n:])
         weights[ordered[-n:]] = 0.0
         left = np.sort(ordered[:-n])
@@ -56,21 +58,24 @@ def weights_among(
     that lets so few reach it.
     """
     chosen = np.isin(solution.J, selected)
-    taken, alpha, b = solution.taken.only(chosen), solution.alpha[chosen], solution.verdict.b
+    kept, alpha, b = solution.support.only(chosen), solution.weights[chosen], solution.certificate.b
     if not chosen.all():
-        r, gamma, eps = problem.r[taken.J], solution.gamma, 1e-3 * PRECISION * problem.r.max()
+        r, gamma = problem.r(kept), solution.gamma
+        eps = tuning.WEIGHT_PRECISION * problem.r_max
         C = problem.C if gamma is not None else max(problem.C, 1 / len(r))
-        known = known_of(problem.Q, taken)
+        known = known_of(problem.Q, kept)
         descent = ExactDescent(known, r, C, eps, rng)
         descent.alpha[:] = alpha
         if gamma is None:
-            alpha = UnitSum(float(r.max()), C)(descent.solver).alpha
+            alpha = SumToOne(float(r.max()), C)(descent.solver).alpha
         else:
             alpha = descent.solve(gamma, 0.0)
-        support = np.flatnonzero(alpha)
         redundancy = known.product(alpha, np.arange(len(r)))
-        b = judge(support, alpha[support], redundancy, r, C, gamma).b
+        b = judge(alpha, redundancy, r, C, gamma, NO_OTHERS, float(r.max())).b
     weights = np.zeros(len(selected))
     place = np.argsort(selected)
-    weights[place[np.searchsorted(selected, taken.J, sorter=place)]] = alpha
+    weights[place[np.searchsorted(selected, kept.J, sorter=place)]] = alpha
     return weights, float(b)
+
+
+NO_OTHERS = Others(np.empty(0, dtype=np.intp), np.empty(0), np.empty(0), True, 0.0)

@@ -6,32 +6,12 @@ import numpy as np
 
 from mmfs._compiled import descent as compiled
 from mmfs._compiled.active_set import Enough, let_b_fall, newton
-from mmfs.kernels import Correlation, Similarity, Taken, with_own_output
-from mmfs.solvers.aims import Found, Solver
-from mmfs.solvers.dcd import GRAM_LIMIT, Descent, Matrix, clean, of_block, of_gram
+from mmfs.kernels import Correlation, FetchedColumns, Similarity, with_own_output
+from mmfs.solvers import tuning
+from mmfs.solvers.dcd import Descent, Matrix, clean, of_block, of_gram
+from mmfs.solvers.gamma_search import Found, InnerSolver
 
 Array = np.ndarray
-
-# Passes of descent between Newton steps, at first, and in all.
-AT_ONCE, MOST_PASSES = 10, 1000
-
-# Free coordinates up to which Newton steps are cheaper than the descent they save; and up to which
-# they are after so many passes at once.
-NEWTON_LIMIT, SELDOM_LIMIT, SELDOM = 500, 3_000, 80
-
-# Free coordinates up to which it also ends a descent: equal claims then get equal weights.
-POLISH_LIMIT = 100
-
-# Columns that are many: similarities are not computed where they have far fewer entries.
-NARROW = 1_000
-
-# A step on columns reads their entries twice, here and there; one on similarities reads a row. And
-# entries, as similarities, should fit in memory.
-COLUMNS_BETTER, MOST_ENTRIES = 0.25, GRAM_LIMIT**2
-
-# Support columns up to which a walk from the first on is cheaper than a search for its end; and of
-# the largest relevance, the least b that it goes to.
-FOLLOW_LIMIT, LEAST = 300, 1e-6
 
 
 class Known(Protocol):
@@ -60,37 +40,37 @@ class OfGram:
         return compiled.gram_product(self.Q, alpha)[free, 0]
 
 
-class OfColumns:
+class OfEntries:
     """The columns, where they have far fewer entries than Q, and their correlations make it."""
 
-    def __init__(self, Q: Correlation, taken: Taken) -> None:
-        self.Q, self.taken = Q, taken
-        self.matrix = of_block(taken)
-        self.U = None if taken.U is None else with_own_output(taken.U)
+    def __init__(self, Q: Correlation, fetched: FetchedColumns) -> None:
+        self.Q, self.fetched = Q, fetched
+        self.matrix = of_block(fetched)
+        self.U = None if fetched.U is None else with_own_output(fetched.U)
 
     def among(self, free: Array) -> Array:
-        taken = self.taken.only(free)
-        return self.Q.gram(taken, taken)
+        fetched = self.fetched.only(free)
+        return self.Q.gram(fetched, fetched)
 
     def product(self, alpha: Array, free: Array) -> Array:
-        taken = self.taken.only(free)
-        assert taken.block is not None
-        w = taken.block.operator().T @ self.matrix.state_of(alpha)
+        fetched = self.fetched.only(free)
+        assert fetched.block is not None
+        w = fetched.block.operator().T @ self.matrix.state_of(alpha)
         return w[:, 0] if self.U is None else np.einsum("jc,jc->j", w, self.U[free])
 
 
-def known_of(Q: Similarity, taken: Taken) -> Known:
+def known_of(Q: Similarity, fetched: FetchedColumns) -> Known:
     """Of many columns their entries, if these are few; else their similarities."""
-    found = in_columns(Q, taken) if len(taken.J) > NARROW else None
-    return found or OfGram(Q.gram(taken, taken))
+    found = in_columns(Q, fetched) if len(fetched.J) > tuning.NARROW else None
+    return found or OfGram(Q.gram(fetched, fetched))
 
 
-def in_columns(Q: Similarity, taken: Taken) -> OfColumns | None:
+def in_columns(Q: Similarity, fetched: FetchedColumns) -> OfEntries | None:
     """None if they have too many entries, or are not all that makes their similarities."""
-    if not isinstance(Q, Correlation) or taken.block is None:
+    if not isinstance(Q, Correlation) or fetched.block is None or not Q.columns.adjustment.plain:
         return None
-    few = min(COLUMNS_BETTER * len(taken.J) ** 2, MOST_ENTRIES)
-    return OfColumns(Q, taken) if taken.block.stored * Q.width < few else None
+    few = min(tuning.COLUMNS_BETTER * len(fetched.J) ** 2, tuning.MOST_ENTRIES)
+    return OfEntries(Q, fetched) if fetched.block.stored * Q.width < few else None
 
 
 class ExactDescent(Descent):
@@ -103,21 +83,21 @@ class ExactDescent(Descent):
         self.eps, self.known = eps, known
 
     @property
-    def solver(self) -> Solver:
-        return Solver(self.solve, self.follow if isinstance(self.known, OfGram) else None)
+    def solver(self) -> InnerSolver:
+        return InnerSolver(self.solve, self.follow if isinstance(self.known, OfGram) else None)
 
     def solve(self, gamma: float, shift: float) -> Array:
-        passes, left = AT_ONCE, MOST_PASSES
+        passes, left = tuning.AT_ONCE, tuning.MOST_PASSES
         while left > 0:
             converged = self.run(gamma, shift, self.eps, min(passes, left))
             free = np.flatnonzero((self.alpha > 0) & (self.alpha < self.C))
-            limit = SELDOM_LIMIT if passes >= SELDOM else NEWTON_LIMIT
-            if len(free) <= (POLISH_LIMIT if converged else limit):
+            limit = tuning.SELDOM_LIMIT if passes >= tuning.SELDOM else tuning.NEWTON_LIMIT
+            if len(free) <= (tuning.POLISH_LIMIT if converged else limit):
                 self._newton(gamma, shift, free)
             if converged:
                 break
             left -= passes
-            passes = min(2 * passes, SELDOM) if len(free) > NEWTON_LIMIT else passes
+            passes = min(2 * passes, tuning.SELDOM) if len(free) > tuning.NEWTON_LIMIT else passes
         return clean(self.alpha)
 
     def _newton(self, gamma: float, shift: float, free: Array) -> None:
@@ -136,12 +116,12 @@ class ExactDescent(Descent):
         """
         assert isinstance(self.known, OfGram)
         Q, r_max = self.known.Q, float(self.r.max())
-        if r_max <= 0 or enough.n > FOLLOW_LIMIT:
+        if r_max <= 0 or enough.n > tuning.FOLLOW_LIMIT:
             return None
-        n, *limits = enough._replace(lowest=max(enough.lowest, LEAST * r_max))
+        n, *limits = enough._replace(lowest=max(enough.lowest, tuning.LEAST_B * r_max))
         enough = Enough(int(n), *map(float, limits))
         alpha, b, reached, ended = let_b_fall(
-            Q, self.r, float(self.C), r_max, enough, float(precision), FOLLOW_LIMIT,
+            Q, self.r, float(self.C), r_max, enough, float(precision), tuning.FOLLOW_LIMIT,
             100 + 20 * len(self.r),
         )  # fmt: skip
         alpha = clean(alpha)

@@ -1,8 +1,8 @@
-"""Many solutions for little more than one: neighbours share columns, weights and passes.
+"""Many solutions for little more than one: neighbours share columns, weights and scans.
 
 The columns that the richest solution needs are nearly all that the others need. So all are solved
-on one small set, each started from the one before, and then judged together over all columns; what
-violates its margin joins the set, and those whose gap is not yet closed are solved again.
+on one small set, each started from the one before, and then certified together over all columns;
+what violates its margin joins the set, and those whose gap is not yet closed are solved again.
 """
 
 from collections.abc import Sequence
@@ -11,28 +11,27 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from mmfs.certify_path import certify_all
+from mmfs.order import in_order
 from mmfs.problem import Problem
-from mmfs.solvers.aims import Aim, AtGamma
-from mmfs.solvers.dcd import GRAM_LIMIT
-from mmfs.solvers.solution import Solution, by_weight, in_order
-from mmfs.solvers.working_set import FEWEST, WorkingSet, working_set
+from mmfs.solvers import tuning
+from mmfs.solvers.gamma_search import FixedGamma, GammaRule
+from mmfs.solvers.solution import Solution, by_weight
+from mmfs.solvers.working_set import WorkingSet, working_set
 
 Array = np.ndarray
 
-# Points of a path, unless told otherwise; and the gamma above which b is within 1 % of max r.
-POINTS, HIGHEST = 50, 100.0
-
 
 class Stop(NamedTuple):
-    """A place on the path: what is asked for, and the largest weight there."""
+    """A place on the path: the rule for gamma, and the largest weight there."""
 
-    aim: Aim
+    rule: GammaRule
     C: float
 
 
 @dataclass(frozen=True)
 class Point:
-    """A solution without the vectors over all columns."""
+    """A solution without what is not needed of it."""
 
     J: Array
     alpha: Array
@@ -66,44 +65,46 @@ def along_path(
     """
     if start is None:
         last, options = stops[-1], {"tol": tol, "max_iter": max_iter, "rng": rng, "report": report}
-        start = working_set(replace(problem, C=last.C), last.aim, **options).J
-    if len(start) > GRAM_LIMIT:
+        start = working_set(replace(problem, C=last.C), last.rule, **options).J
+    if len(start) > tuning.GRAM_LIMIT:
         raise ValueError(
-            f"a path is for at most {GRAM_LIMIT:,} support features, here are {len(start):,}; "
-            "let it end at a larger gamma, or use rank='alpha'."
+            f"a path is for at most {tuning.GRAM_LIMIT:,} support features, here are "
+            f"{len(start):,}; let it end at a larger gamma, or use rank='alpha'."
         )
-    here = WorkingSet(problem, np.union1d(start, in_order(-problem.r, FEWEST)), tol)
+    relevant = problem.Q.most_relevant(tuning.FEWEST)[0]
+    here = WorkingSet(problem, np.union1d(start, relevant), tol)
     points: dict[int, Point] = {}
     todo = list(range(len(stops)))
     for n_iter in range(1, max_iter + 1):
         Cs = np.array([stops[t].C for t in todo])
-        alphas, gammas = _solve_on(here, [stops[t].aim for t in todo], Cs, rng)
-        among, verdicts = problem.judge_all(here.taken, here.Q, alphas, gammas, Cs)
-        worst, unfinished = np.zeros(len(among)), []
-        for t, alpha, gamma, verdict in zip(todo, alphas.T, gammas, verdicts, strict=True):
-            if verdict.relative_gap > tol:
+        alphas, gammas = _solve_on(here, [stops[t].rule for t in todo], Cs, rng)
+        fetched = here.fetched
+        certificates = certify_all(problem, fetched, here.Q, alphas, gammas, Cs, here.copies)
+        others = certificates[0].others.J
+        worst, unfinished = np.zeros(len(others)), []
+        for t, alpha, gamma, found in zip(todo, alphas.T, gammas, certificates, strict=True):
+            if found.relative_gap > tol:
                 unfinished.append(t)
-                np.minimum(worst, verdict.gradient, out=worst)
-            J = here.taken.J[alpha > 0]
+                np.minimum(worst, found.others.gradient, out=worst)
+            support = np.flatnonzero(alpha > 0)
             points[t] = Point(
-                J=J,
-                alpha=alpha[alpha > 0],
-                gradient=verdict.gradient[np.searchsorted(among, J)],
+                J=fetched.J[support],
+                alpha=alpha[support],
+                gradient=found.gradient[support],
                 gamma=float(gamma),
                 C=stops[t].C,
-                b=verdict.b,
-                objective=verdict.objective,
-                relative_gap=verdict.relative_gap,
+                b=found.b,
+                objective=found.objective,
+                relative_gap=found.relative_gap,
                 n_iter=n_iter,
             )
         if report:
-            report(n_iter, len(here.taken.J), max(v.relative_gap for v in verdicts))
+            report(n_iter, len(fetched.J), max(some.relative_gap for some in certificates))
         todo = unfinished
         if not todo:
             break
-        worst[np.searchsorted(among, here.taken.J)] = np.inf
         n_most = max(len(points[t].J) for t in todo)
-        new = among[in_order(worst, max(FEWEST, 2 * n_most), below=0.0)]
+        new = others[in_order(worst, max(tuning.FEWEST, 2 * n_most), below=0.0)]
         if len(new):
             here.add(new)
         elif not here.sharpen():  # all that is missing is precision
@@ -112,20 +113,20 @@ def along_path(
 
 
 def _solve_on(
-    here: WorkingSet, aims: list[Aim], Cs: Array, rng: np.random.Generator
+    here: WorkingSet, rules: list[GammaRule], Cs: Array, rng: np.random.Generator
 ) -> tuple[Array, Array]:
-    """The alpha of every aim on the columns taken, each started from the one before; its gamma."""
+    """The alpha of every rule on the fetched columns, each started from the one before; gammas."""
     descent, gamma = here.descent(rng), None
-    alphas, gammas = np.empty((len(here.taken.J), len(aims))), np.empty(len(aims))
-    for t, (aim, C) in enumerate(zip(aims, Cs, strict=True)):
+    alphas, gammas = np.empty((len(here.chosen), len(rules))), np.empty(len(rules))
+    for t, (rule, C) in enumerate(zip(rules, Cs, strict=True)):
         descent.C = float(C)
         np.minimum(descent.alpha, C, out=descent.alpha)
-        alphas[:, t], gamma, _ = aim(descent.solver, gamma)
+        alphas[:, t], gamma, _ = rule.limited(here.n_available)(descent.solver, gamma)
         gammas[t] = gamma
     return alphas, gammas
 
 
-def follow(problem: Problem, last: Solution, n: int = POINTS, **options: Any) -> list[Point]:
+def follow(problem: Problem, last: Solution, n: int = tuning.POINTS, **options: Any) -> list[Point]:
     """n points from where the second feature enters to a solution that is known."""
     assert last.gamma is not None  # the constrained form has no path
     gammas = falling_gammas(problem, last.gamma, n)
@@ -133,7 +134,7 @@ def follow(problem: Problem, last: Solution, n: int = POINTS, **options: Any) ->
 
 
 def stops_at(gammas: Array, C: float) -> list[Stop]:
-    return [Stop(AtGamma(float(gamma)), C) for gamma in gammas]
+    return [Stop(FixedGamma(float(gamma)), C) for gamma in gammas]
 
 
 def order_of_entry(points: Sequence[Point]) -> tuple[Array, Array]:
@@ -145,20 +146,36 @@ def order_of_entry(points: Sequence[Point]) -> tuple[Array, Array]:
     return np.array(list(entered), dtype=np.intp), np.array(list(entered.values()), dtype=np.intp)
 
 
-def falling_gammas(problem: Problem, last: float, n: int = POINTS) -> Array:
-    """n values in equal ratios, from where the second feature enters (or HIGHEST) to `last`.
+def falling_gammas(problem: Problem, last: float, n: int = tuning.POINTS) -> Array:
+    """n values in equal ratios, from where the second feature enters (or HIGHEST) to `last`."""
+    first = problem.Q.fetch(problem.Q.most_relevant(1)[0])
+    own, r = float(problem.Q.gram(first, first)[0, 0]), float(problem.r(first)[0])
+    enters = Enters(int(first.J[0]), own, r, problem.tau, problem.C)
+    gamma = max(problem.Q.scan(first, np.ones((1, 1)), enters))
+    highest = max(tuning.HIGHEST, r / problem.C)
+    return np.geomspace(max(last, min(gamma, highest)), last, n)
 
-    Until then only the most relevant column, j, has a weight: r_j / (Q_jj + gamma) or C.
+
+@dataclass(frozen=True)
+class Enters:
+    """The largest gamma at which a column of a block enters beside the most relevant one, j.
+
+    Until then only j has a weight: r_j / (Q_jj + gamma) or C.
     """
-    r, C = problem.r, problem.C
-    j = int(np.argmax(r))
-    top = problem.Q.take(np.array([j]))
-    similar, own = problem.Q.product(top, np.ones((1, 1)))[:, 0], problem.Q.gram(top, top)[0, 0]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        enters = (r * own - similar * r[j]) / (r[j] - r)
-    enters[(r == r[j]) & (similar < own)] = np.inf
-    capped = r[j] / C - own  # below this gamma the weight of j is C
-    enters = np.fmax(enters, np.minimum(r / C - similar, capped))
-    enters[j] = last
-    highest = max(HIGHEST, r[j] / C)
-    return np.geomspace(max(last, min(np.nanmax(enters), highest)), last, n)
+
+    j: int
+    own: float  # Q_jj
+    r_j: float
+    tau: float
+    C: float
+
+    def __call__(self, values: Array, facts: Any) -> float:
+        similar, r = values[:, 0], self.tau * facts.relevance
+        with np.errstate(divide="ignore", invalid="ignore"):
+            enters = (r * self.own - similar * self.r_j) / (self.r_j - r)
+        enters[(r == self.r_j) & (similar < self.own)] = np.inf
+        capped = self.r_j / self.C - self.own  # below this gamma the weight of j is C
+        enters = np.fmax(enters, np.minimum(r / self.C - similar, capped))
+        if facts.start <= self.j < facts.start + len(r):
+            enters[self.j - facts.start] = -np.inf
+        return float(np.fmax.reduce(enters, initial=-np.inf))

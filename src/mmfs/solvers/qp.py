@@ -11,30 +11,30 @@ import scipy.sparse as sp
 
 from mmfs.kernels import explicit_features
 from mmfs.problem import Problem
-from mmfs.solvers.aims import Aim, Solver, UnitSum
+from mmfs.solvers import tuning
 from mmfs.solvers.dcd import clean
+from mmfs.solvers.gamma_search import GammaRule, InnerSolver, SumToOne
 from mmfs.solvers.solution import Solution
+from mmfs.solvers.working_set import WorkingSet
 
 Array = np.ndarray
 
-LIMIT = 5_000
-
 
 def quadratic_programme(
-    problem: Problem, aim: Aim, *, tol: float, max_iter: int, **_: Any
+    problem: Problem, rule: GammaRule, *, tol: float, max_iter: int, whole: bool = False, **_: Any
 ) -> Solution:
     """Solve by clarabel; `max_iter` bounds the iterations of one of its solves."""
-    eligible = np.flatnonzero(problem.r > -np.inf)
-    if len(eligible) > LIMIT:
+    if problem.n_usable > tuning.QP_LIMIT:
         raise ValueError(
-            f"solver='qp' is for at most {LIMIT:,} usable columns, here are {len(eligible):,}; "
-            "use solver='working_set'."
+            f"solver='qp' is for at most {tuning.QP_LIMIT:,} usable columns, here are "
+            f"{problem.n_usable:,}; use solver='working_set'."
         )
-    taken = problem.Q.take(eligible)
-    r, C = problem.r[eligible], problem.C
+    everything = WorkingSet(problem, problem.Q.most_relevant(problem.n_usable)[0], tol)
+    fetched = everything.fetched
+    r, C, rule = problem.r(fetched), problem.C, rule.limited(len(fetched.J))
     n_iter = 0
-    features = explicit_features(problem.Q, taken)
-    gram = problem.Q.gram(taken, taken) if features is None else np.empty(0)
+    features = explicit_features(problem.Q, fetched)
+    gram = problem.Q.gram(fetched, fetched) if features is None else np.empty(0)
 
     def solve(gamma: float | None, shift: float) -> Array:
         nonlocal n_iter
@@ -44,12 +44,13 @@ def quadratic_programme(
         alpha = clean(alpha, 1e-7)
         return np.where(alpha > (1 - 1e-7) * C, C, alpha)
 
-    if isinstance(aim, UnitSum):  # the library takes the constraint s = 1 as it is
-        alpha, gamma = aim.exact(solve(None, 0.0)), None
+    if isinstance(rule, SumToOne):  # the library takes the constraint s = 1 as it is
+        alpha, gamma = rule.exact(solve(None, 0.0)), None
     else:
-        alpha, gamma = aim(Solver(solve))[:2]
-    verdict = problem.judge(taken, alpha, gamma)
-    return Solution(taken.only(alpha > 0), alpha[alpha > 0], gamma, verdict, n_iter)
+        alpha, gamma = rule(InnerSolver(solve))[:2]
+    copies = everything.copies
+    certificate = problem.certify(fetched, alpha, gamma, copies=copies, whole=whole)
+    return Solution(fetched, alpha, gamma, certificate, n_iter, copies)
 
 
 def solve_dual(

@@ -1,71 +1,95 @@
 """A few columns at a time.
 
-Take the most relevant columns, solve the problem on them, compute the gradient of every column in
-one pass, add those columns that violate their margin most, and repeat until the duality gap over
-*all* columns is closed. The answer is that of descent over all columns, for a handful of passes.
+Fetch the most relevant columns, solve the problem on them, scan the gradient of all columns, fetch
+those that violate their margin most, and repeat until the duality gap over *all* columns is closed.
+The answer is that of descent over all columns, for a handful of scans.
 """
 
 from typing import Any
 
 import numpy as np
 
+from mmfs.columns import fingerprint_vectors, representatives
+from mmfs.kernels import FetchedColumns
 from mmfs.problem import Problem
-from mmfs.solvers.aims import Aim, AtGamma
-from mmfs.solvers.dcd import GRAM_LIMIT
-from mmfs.solvers.exact import NARROW, ExactDescent, OfGram, in_columns
-from mmfs.solvers.solution import Solution, in_order
+from mmfs.solvers import tuning
+from mmfs.solvers.exact import ExactDescent, OfGram, in_columns
+from mmfs.solvers.gamma_search import FixedGamma, GammaRule
+from mmfs.solvers.solution import Solution
 
 Array = np.ndarray
 
-# The fewest columns to add in a round; for each that is needed, columns to begin with; how deep a
-# search may go below what is left outside.
-FEWEST, FIRST, DEPTH = 100, 2, 0.25
-
-# Many columns are solved no more exactly than to a share of what margins are violated by anyway.
-ROUGH = 0.1
-
 
 class WorkingSet:
-    """Columns taken so far, what is known of their similarities, and how exactly to solve."""
+    """Columns fetched so far, distinct ones and copies, and the similarities of the distinct."""
 
     def __init__(self, problem: Problem, J: Array, tol: float) -> None:
         self.problem = problem
-        self.r_max = max(float(problem.r.max()), np.finfo(float).tiny)
+        self.r_max = max(problem.r_max, np.finfo(float).tiny)
         self.eps = self.finest = 1e-2 * tol * self.r_max
-        self.taken = problem.Q.take(np.sort(J))
+        self.everything = problem.Q.fetch(np.sort(J))  # copies too
+        self._keys = fingerprints(self.everything)
+        self.chosen = np.empty(0, dtype=np.intp)  # places of those that stand for themselves
+        self._tell_apart()
         self._gram = np.empty((0, 0))
 
     @property
+    def fetched(self) -> FetchedColumns:
+        """The distinct columns."""
+        all_distinct = len(self.chosen) == len(self.everything.J)
+        return self.everything if all_distinct else self.everything.only(self.chosen)
+
+    @property
+    def copies(self) -> Array:
+        return np.delete(self.everything.J, self.chosen)
+
+    @property
+    def n_available(self) -> int:
+        """Distinct columns that there may be, at most."""
+        return self.problem.n_usable - len(self.everything.J) + len(self.chosen)
+
+    @property
     def Q(self) -> Array:
-        """Similarities among the columns taken; what is known of them is kept."""
-        known, n = len(self._gram), len(self.taken.J)
-        if n > GRAM_LIMIT:
+        """Similarities among the distinct columns; what is known of them is kept."""
+        known, n = len(self._gram), len(self.chosen)
+        if n > tuning.GRAM_LIMIT:
             raise ValueError(
-                f"this selection would have more than {GRAM_LIMIT:,} candidate features at once; "
-                "raise gamma or C, or use solver='dcd'."
+                f"this selection would have more than {tuning.GRAM_LIMIT:,} candidate features at "
+                "once; raise gamma or C, or use solver='dcd'."
             )
         if known < n:
-            new = self.taken.only(np.arange(n) >= known) if known else self.taken
-            similar, Q = self.problem.Q.gram(self.taken, new), np.empty((n, n))
+            fetched = self.fetched
+            new = fetched.only(np.arange(known, n)) if known else fetched
+            similar, Q = self.problem.Q.gram(fetched, new), np.empty((n, n))
             Q[:known, :known], Q[:known, known:], Q[known:] = self._gram, similar[:known], similar.T
             self._gram = Q
         return self._gram
 
     def descent(self, rng: np.random.Generator) -> ExactDescent:
         """If the columns are many, rough as long as others are missing, and on entries if few."""
-        problem, many = self.problem, len(self.taken.J) > NARROW
-        known = (in_columns(problem.Q, self.taken) if many else None) or OfGram(self.Q)
+        problem, fetched = self.problem, self.fetched
+        many = len(fetched.J) > tuning.NARROW
+        known = (in_columns(problem.Q, fetched) if many else None) or OfGram(self.Q)
         eps = self.eps if many else self.finest
-        return ExactDescent(known, problem.r[self.taken.J], problem.C, eps, rng)
-
-    def outside(self, values: Array, n: int) -> Array:
-        """The n columns with the smallest values, in order, that have not been taken."""
-        J = in_order(values, n + len(self.taken.J))
-        return J[~np.isin(J, self.taken.J)][:n]
+        return ExactDescent(known, problem.r(fetched), problem.C, eps, rng)
 
     def add(self, J: Array) -> None:
-        """In the order of the data: that of their values may hang on rounding errors."""
-        self.taken = self.taken.join(self.problem.Q.take(np.sort(J)))
+        """In the order of the data: that of their gradients may hang on rounding errors."""
+        new = self.problem.Q.fetch(np.sort(J))
+        self.everything = self.everything.join(new)
+        if self._keys is not None:
+            self._keys = np.concatenate([self._keys, fingerprints(new)])
+        self._tell_apart()
+
+    def _tell_apart(self) -> None:
+        """Which columns are the same; one that stands for others takes the place they had."""
+        J, r = self.everything.J, self.everything.relevance
+        standing = np.arange(len(J))
+        if self._keys is not None:
+            standing = representatives(self._keys, r, J, self.problem.Q.mirrors)
+        before = standing[self.chosen]
+        new = np.flatnonzero(standing == np.arange(len(J)))
+        self.chosen = np.concatenate([before, new[~np.isin(new, before)]])
 
     def sharpen(self) -> bool:
         """Ask more of the next descent; False if that is past what rounding allows."""
@@ -75,47 +99,64 @@ class WorkingSet:
         return self.finest >= 1e-16 * self.r_max
 
 
+def fingerprints(fetched: FetchedColumns) -> Array | None:
+    """Numbers that only columns which are the same share; None where there are no columns."""
+    if fetched.block is None:
+        return None
+    V = fingerprint_vectors(fetched.block.n_rows)
+    return fetched.block.products(V)
+
+
 def working_set(
     problem: Problem,
-    aim: Aim,
+    rule: GammaRule,
     *,
     tol: float,
     max_iter: int,
     rng: np.random.Generator,
+    whole: bool = False,
     report: Any = None,
-    **_: Any,
 ) -> Solution:
     """After every round `report(round, columns, gap)` is told."""
-    n_first = min(max(FEWEST, FIRST * aim.fewest), GRAM_LIMIT)
-    best = in_order(-problem.r, n_first + 1)
+    n_first = min(max(tuning.FEWEST, tuning.FIRST * rule.fewest), tuning.GRAM_LIMIT)
+    best, r = problem.Q.most_relevant(n_first + 1)
     here = WorkingSet(problem, best[:n_first], tol)
-    here.eps, alpha = ROUGH * here.r_max, np.zeros(len(here.taken.J))
-    at_gamma = isinstance(aim, AtGamma)
-    gamma, floor = None, DEPTH * float(problem.r[best[n_first:]].max(initial=-np.inf))
+    while 2 * len(here.chosen) < min(rule.fewest, here.n_available):  # most are copies
+        n_first = min(4 * n_first, problem.n_usable)
+        best, r = problem.Q.most_relevant(n_first + 1)
+        here.add(best[:n_first][~np.isin(best[:n_first], here.everything.J)])
+    here.eps, alpha = tuning.ROUGH * here.r_max, np.zeros(len(here.chosen))
+    fixed, wider = isinstance(rule, FixedGamma), 1
+    gamma, floor = None, tuning.DEPTH * problem.tau * float(r[n_first:].max(initial=-np.inf))
     for n_iter in range(1, max_iter + 1):
         descent = here.descent(rng)
         descent.alpha[: len(alpha)] = alpha
         # Far below the relevance that the best column outside has left, a search would only find
         # what these columns can do without it.
-        alpha, gamma, complete = aim(descent.solver, gamma, floor)
-        verdict = problem.judge(here.taken, alpha, gamma)
+        limited = rule.limited(here.n_available)
+        alpha, gamma, complete = limited(descent.solver, gamma, floor)
+        n_more = wider * max(tuning.FEWEST, rule.fewest, 2 * int(np.count_nonzero(alpha)))
+        certificate = problem.certify(
+            here.fetched, alpha, gamma, copies=here.copies, n_others=n_more, whole=whole
+        )
+        others = certificate.others
         if report:
-            report(n_iter, len(alpha), verdict.relative_gap)
-        closed = verdict.relative_gap <= tol
-        here.eps = max(here.finest, min(here.eps, ROUGH * verdict.violation))
-        exact = at_gamma or descent.eps <= here.finest
+            report(n_iter, len(alpha), certificate.relative_gap)
+        closed = certificate.relative_gap <= tol
+        here.eps = max(here.finest, min(here.eps, tuning.ROUGH * certificate.violation))
+        exact = fixed or descent.eps <= here.finest
         if (closed and complete and exact) or n_iter == max_iter:
             break
         if closed and complete:  # but a search was perhaps misled by rough solutions
             here.eps = here.finest
             continue
-        n_more = max(FEWEST, aim.fewest, 2 * int(np.count_nonzero(alpha)))
-        worst = here.outside(verdict.gradient, n_more)
-        G = verdict.gradient[worst]
-        floor = DEPTH * min(verdict.b - G.min(initial=np.inf), here.r_max)
-        worst = worst[G < (0.0 if complete else verdict.b - floor)]
+        J, G = others.J[:n_more], others.gradient[:n_more]
+        floor = tuning.DEPTH * min(certificate.b - G.min(initial=np.inf), here.r_max)
+        worst = J[G < (0.0 if complete else certificate.b - floor)]
         if len(worst):
+            n_before = len(here.chosen)
             here.add(worst)
-        elif not closed and not (at_gamma and here.eps < descent.eps) and not here.sharpen():
+            wider = 1 if len(here.chosen) > n_before else 4 * wider  # all were copies
+        elif not closed and not (fixed and here.eps < descent.eps) and not here.sharpen():
             break  # all that is missing is precision
-    return Solution(here.taken.only(alpha > 0), alpha[alpha > 0], gamma, verdict, n_iter)
+    return Solution(here.fetched, alpha, gamma, certificate, n_iter, here.copies)

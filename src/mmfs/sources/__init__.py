@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from mmfs.sources.array import ArraySource
-from mmfs.sources.base import Elsewhere, InMemory, Source, Sums, label_counts
+from mmfs.sources.base import Each, Elsewhere, InMemory, Source, Sums, label_counts
 from mmfs.sources.compressed import Compressed, CompressedColumns, CompressedRows, arrays_of
 from mmfs.sources.dask import DaskData, is_dask
 from mmfs.sources.memory import in_memory
@@ -13,10 +13,10 @@ from mmfs.sources.store_rows import StoreRows
 from mmfs.sources.stream import RowStream, stacked, tidy
 
 __all__ = [
-    "ArraySource", "Compressed", "CompressedColumns", "CompressedRows", "DaskData", "Elsewhere",
-    "InMemory", "RowStream", "Source", "Store", "StoreProblem", "StoreRows", "Sums", "arrays_of",
-    "as_source", "elsewhere", "in_memory", "is_dask", "is_store", "label_counts", "open_store",
-    "stacked", "tidy",
+    "ArraySource", "Compressed", "CompressedColumns", "CompressedRows", "DaskData", "Each",
+    "Elsewhere", "InMemory", "RowStream", "Source", "Store", "StoreProblem", "StoreRows", "Sums",
+    "arrays_of", "as_source", "elsewhere", "in_memory", "is_dask", "is_store", "label_counts",
+    "open_store", "stacked", "tidy",
 ]  # fmt: skip
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from mmfs.sources.base import TILE, Array, Finish, InMemory, Sums
+from mmfs.sources.base import TILE, Array, Each, Finish, InMemory, Sums, together
 
 # Where rows are stored together: columns of a tile, and numbers of a share of tall data.
 WIDTH, SHARE = 2048, 1 << 22
@@ -27,9 +27,11 @@ class ArraySource(InMemory):
         return [finish(self.sums(V, shifted, n_jobs), 0)]
 
     def scan(
-        self, V: Array, known: list[Any], reduce: Callable[..., Any], n_jobs: int | None = None
-    ) -> list[Any]:
-        return [reduce(self.products(V, known[0].origin, n_jobs), known[0])]
+        self, V: Array, known: list[Any], reduce: Callable[..., Any], each: Each = (),
+        keep: bool = False, n_jobs: int | None = None,
+    ) -> list[Any]:  # fmt: skip
+        products = self.products(V, known[0].origin, n_jobs)
+        return [reduce(products, *some) for some in together(known, each)]
 
     def fetch(self, J: Array, n_jobs: int | None = None) -> Array:
         return self.X[:, J]

@@ -46,6 +46,7 @@ class Sums(NamedTuple):
 
 
 Finish = Callable[[Sums, int], Any]  # of a block that begins at that column
+Each = Sequence[list[Any]]  # lists with something for every block
 
 
 class Source(ABC):
@@ -66,16 +67,21 @@ class Source(ABC):
 
     @abstractmethod
     def scan(
-        self, V: Array, known: list[Any], reduce: Callable[..., Any], n_jobs: int | None = None
-    ) -> list[Any]:
+        self, V: Array, known: list[Any], reduce: Callable[..., Any], each: Each = (),
+        keep: bool = False, n_jobs: int | None = None,
+    ) -> list[Any]:  # fmt: skip
         """reduce(products, known of the block) of every block: products = (x_j - o_j)'V.
 
-        The origins o_j are `known[...].origin`.
+        The origins o_j are `known[...].origin`. Whatever else there is for `each` block is
+        handed to `reduce` too; what is to `keep` stays where the block is.
         """
 
-    def ask(self, known: list[Any], reduce: Callable[[Any], Any]) -> list[Any]:
-        """reduce(known of the block) of every block: no data are read."""
-        return [reduce(some) for some in known]
+    def ask(
+        self, known: list[Any], reduce: Callable[..., Any], each: Each = (),
+        keep: bool = False,
+    ) -> list[Any]:  # fmt: skip
+        """reduce(known of the block) of every block, as `scan`; but no data are read."""
+        return [reduce(*some) for some in together(known, each)]
 
     @abstractmethod
     def fetch(self, J: Array, n_jobs: int | None = None) -> Any:
@@ -163,6 +169,11 @@ def joined(sums: Sequence[Sums]) -> Sums:
         return sums[0]
     origin, squares, products = (np.concatenate(some) for some in list(zip(*sums, strict=True))[:3])
     return Sums(origin, squares, products, sums[0].totals)
+
+
+def together(known: list[Any], each: Each) -> list[tuple]:
+    """What is handed over with every block."""
+    return list(zip(known, *each, strict=True))
 
 
 def label_counts(labels: Array, n_labels: int) -> Array:

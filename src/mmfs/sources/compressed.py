@@ -14,18 +14,30 @@ import numpy as np
 import scipy.sparse as sp
 
 from mmfs._compiled import counting, scans
-from mmfs.sources.base import Array, Finish, InMemory, Source, Sums, joined, label_counts
+from mmfs.sources.base import (
+    Array,
+    Each,
+    Finish,
+    InMemory,
+    Source,
+    Sums,
+    joined,
+    label_counts,
+    together,
+)
 from mmfs.sources.empty import filled, without_empty_rows
 
 # Entries a compiled loop reads between two chances to be interrupted, and a thread's share.
 PORTION = 1 << 20
+
+RawSums = tuple[Array, Array, Array]
+Entries = tuple[tuple[Any, Any, Any], int, int]
 
 
 class Compressed(InMemory):
     """What compressed columns and compressed rows have in common."""
 
     X: Any
-    arrays: tuple[Any, Any, Any]  # indptr, indices and data
 
     def __init__(self, X: Any) -> None:
         self.shape = X.shape
@@ -33,7 +45,12 @@ class Compressed(InMemory):
 
     def _bind(self, X: Any) -> None:
         """The arrays of X as read-only views: one compiled signature whatever their source."""
-        self.X, self.arrays = X, arrays_of(X)
+        self.X, self._arrays = X, arrays_of(X)
+
+    @property
+    def arrays(self) -> tuple[Any, Any, Any]:
+        """indptr, indices and data."""
+        return self._arrays
 
     @property
     def size(self) -> int:
@@ -44,7 +61,7 @@ class Compressed(InMemory):
         """Ranges of columns that are worth a thread."""
 
     @abstractmethod
-    def _sums(self, V: Array, shifted: bool, start: int, stop: int) -> tuple[Array, ...] | None:
+    def _sums(self, V: Array, shifted: bool, start: int, stop: int) -> RawSums | None:
         """Origin, squares and products of a range of columns.
 
         None if its entries are not sorted, unique and in range.
@@ -61,7 +78,7 @@ class Compressed(InMemory):
 
         def work(start: int, stop: int) -> Any:
             sums = self._sums(V, shifted, start, stop)
-            return None if sums is None else finish(Sums(*sums, totals), start)
+            return None if sums is None else finish(Sums(*sums, totals=totals), start)
 
         found = self.each(work, self._blocks(), n_jobs)
         if any(some is None for some in found):
@@ -74,14 +91,17 @@ class Compressed(InMemory):
         return found
 
     def scan(
-        self, V: Array, known: list[Any], reduce: Callable[..., Any], n_jobs: int | None = None
-    ) -> list[Any]:
+        self, V: Array, known: list[Any], reduce: Callable[..., Any], each: Each = (),
+        keep: bool = False, n_jobs: int | None = None,
+    ) -> list[Any]:  # fmt: skip
         V = np.ascontiguousarray(V)
 
-        def work(block: tuple[int, int], some: Any) -> Any:
-            return reduce(self._products(V, some.origin, *block), some)
+        def work(block: tuple[int, int], some: tuple) -> Any:
+            return reduce(self._products(V, some[0].origin, *block), *some)
 
-        return self.each(work, list(zip(self._blocks(), known, strict=True)), n_jobs)
+        return self.each(
+            work, list(zip(self._blocks(), together(known, each), strict=True)), n_jobs
+        )
 
     def sums(self, V: Array, shifted: bool, n_jobs: int | None = None) -> Sums:
         return joined(self.first_scan(V, shifted, lambda sums, start: sums, n_jobs))
@@ -101,18 +121,18 @@ class CompressedColumns(Compressed):
     def _blocks(self) -> list[tuple[int, int]]:
         return about_equal(self.arrays[0])
 
-    def _entries(self, start: int, stop: int) -> tuple[Any, ...]:
-        """indptr, indices and data, and where columns start..stop are among them."""
-        return (*self.arrays, start, stop)
+    def _entries(self, start: int, stop: int) -> Entries:
+        """The arrays, and where columns start..stop are among them."""
+        return self.arrays, start, stop
 
-    def _sums(self, V: Array, shifted: bool, start: int, stop: int) -> tuple[Array, ...] | None:
-        n, (*arrays, a, b) = stop - start, self._entries(start, stop)
+    def _sums(self, V: Array, shifted: bool, start: int, stop: int) -> RawSums | None:
+        n, (arrays, a, b) = stop - start, self._entries(start, stop)
         origin, squares, products = np.empty(n), np.empty(n), np.empty((n, V.shape[1]))
         right = scans.csc_sums(*arrays, V, shifted, a, b, origin, squares, products)
         return (origin, squares, products) if right else None
 
     def _products(self, V: Array, origin: Array, start: int, stop: int) -> Array:
-        out, (*arrays, a, b) = np.empty((stop - start, V.shape[1])), self._entries(start, stop)
+        out, (arrays, a, b) = np.empty((stop - start, V.shape[1])), self._entries(start, stop)
         scans.csc_products(*arrays, V, origin, a, b, out)
         return out
 
@@ -129,7 +149,7 @@ class CompressedColumns(Compressed):
         def work(a: int, b: int) -> None:
             a, b = max(a, start), min(b, stop)
             if a < b:
-                *arrays, first, last = self._entries(a, b)
+                arrays, first, last = self._entries(a, b)
                 part = counts[a - start : b - start]
                 counting.csc_states(*arrays, cuts[a:b], labels, sizes, first, last, part)
 
@@ -170,7 +190,7 @@ class CompressedRows(Compressed):
         super()._bind(X)
         vars(self).pop("_origin", None)
 
-    def _sums(self, V: Array, shifted: bool, start: int, stop: int) -> tuple[Array, ...] | None:
+    def _sums(self, V: Array, shifted: bool, start: int, stop: int) -> RawSums | None:
         n = stop - start
         origin = self._origin[start:stop] if shifted else np.zeros(n)
         squares, products = np.empty(n), np.empty((n, V.shape[1]))

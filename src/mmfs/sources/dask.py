@@ -16,7 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from mmfs.needed import needed
-from mmfs.sources.base import Array, Elsewhere, Finish, Source, Sums
+from mmfs.sources.base import Array, Each, Elsewhere, Finish, Source, Sums, together
 from mmfs.sources.memory import in_memory
 from mmfs.sources.stream import stacked, tidy
 
@@ -51,19 +51,26 @@ class DaskData(Elsewhere):
     def first_scan(
         self, V: Array, shifted: bool, finish: Finish, n_jobs: int | None = None
     ) -> list[Any]:
-        found, done = self._each_block(_sums, _join, V, extra=(shifted,)), delayed(_finish)
+        found, done = self._each_block(_sums, _join, V, extra=(shifted,)), delayed(_call)
         parts = zip(found, self.parts, strict=True)
         return _persist([done(finish, some, part.start) for some, part in parts])
 
     def scan(
-        self, V: Array, known: list[Any], reduce: Callable[..., Any], n_jobs: int | None = None
-    ) -> list[Any]:
-        products = self._each_block(_products, _sum, V, known)
-        done = delayed(reduce)
-        return compute([done(*both) for both in zip(products, known, strict=True)])
+        self, V: Array, known: list[Any], reduce: Callable[..., Any], each: Each = (),
+        keep: bool = False, n_jobs: int | None = None,
+    ) -> list[Any]:  # fmt: skip
+        products, done = self._each_block(_products, _sum, V, known), delayed(_call)
+        given = zip(products, together(known, each), strict=True)
+        tasks = [done(reduce, found, *some) for found, some in given]
+        return _persist(tasks) if keep else compute(tasks)
 
-    def ask(self, known: list[Any], reduce: Callable[[Any], Any]) -> list[Any]:
-        return compute([delayed(reduce)(some) for some in known])
+    def ask(
+        self, known: list[Any], reduce: Callable[..., Any], each: Each = (),
+        keep: bool = False,
+    ) -> list[Any]:  # fmt: skip
+        done = delayed(_call)
+        tasks = [done(reduce, *some) for some in together(known, each)]
+        return _persist(tasks) if keep else compute(tasks)
 
     def fetch(self, J: Array, n_jobs: int | None = None) -> Any:
         order = np.argsort(J, kind="stable")
@@ -182,8 +189,8 @@ def _join(found: list[Sums]) -> Sums:
     return fold(Sums.joined, found)
 
 
-def _finish(finish: Finish, sums: Sums, start: int) -> Any:
-    return finish(sums, start)
+def _call(function: Callable[..., Any], *given: Any) -> Any:
+    return function(*given)
 
 
 def _sum(found: list[Array]) -> Array:

@@ -24,7 +24,7 @@ import scipy.sparse as sp
 from mmfs._compiled import scans
 from mmfs.needed import needed
 from mmfs.sources.base import Array, Elsewhere
-from mmfs.sources.compressed import CompressedColumns
+from mmfs.sources.compressed import CompressedColumns, Entries
 from mmfs.sources.empty import filled
 from mmfs.sources.store_rows import StoreRows
 
@@ -136,9 +136,9 @@ class Store(Elsewhere, CompressedColumns):
     def select_rows(self, rows: Array) -> StoreRows:
         return StoreRows(self, rows)
 
-    def _entries(self, start: int, stop: int) -> tuple[Any, ...]:
+    def _entries(self, start: int, stop: int) -> Entries:
         self.check(int(self.indptr[start]), int(self.indptr[stop]))
-        return (*self.arrays, start, stop)
+        return self.arrays, start, stop
 
     def __reduce__(self) -> Any:
         return open_store, (self.path.absolute(),)

@@ -6,7 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from mmfs.sources.base import Array, Elsewhere
-from mmfs.sources.compressed import CompressedColumns
+from mmfs.sources.compressed import CompressedColumns, Entries
 
 
 class StoreRows(Elsewhere, CompressedColumns):
@@ -38,11 +38,11 @@ class StoreRows(Elsewhere, CompressedColumns):
     def without_empty(self) -> tuple["StoreRows", None]:
         return self, None
 
-    def _entries(self, start: int, stop: int) -> tuple[Any, ...]:
-        indptr, indices, data = self.store._entries(start, stop)[:3]
+    def _entries(self, start: int, stop: int) -> Entries:
+        indptr, indices, data = self.store._entries(start, stop)[0]
         ends = indptr[start : stop + 1]
         entries = slice(int(ends[0]), int(ends[-1]))
         rows = self.place[indices[entries]]
         kept = rows >= 0
         before = np.append(0, np.cumsum(kept, dtype=np.int64))
-        return before[ends - ends[0]], rows[kept], data[entries][kept], 0, stop - start
+        return (before[ends - ends[0]], rows[kept], data[entries][kept]), 0, stop - start

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from mmfs.sources.base import Array, Elsewhere, Finish, Source, Sums
+from mmfs.sources.base import Array, Each, Elsewhere, Finish, Source, Sums, together
 from mmfs.sources.memory import in_memory
 
 
@@ -70,12 +70,13 @@ class RowStream(Elsewhere):
         return [finish(fold(Sums.joined, sums), 0)]
 
     def scan(
-        self, V: Array, known: list[Any], reduce: Callable[..., Any], n_jobs: int | None = None
-    ) -> list[Any]:
+        self, V: Array, known: list[Any], reduce: Callable[..., Any], each: Each = (),
+        keep: bool = False, n_jobs: int | None = None,
+    ) -> list[Any]:  # fmt: skip
         out, origin = np.zeros((self.shape[1], V.shape[1])), known[0].origin
         for rows, X in self:
             out += in_memory(X).products(V[rows], origin, n_jobs)
-        return [reduce(out, known[0])]
+        return [reduce(out, *some) for some in together(known, each)]
 
     def fetch(self, J: Array, n_jobs: int | None = None) -> Any:
         return stacked([X[:, J] for _, X in self])

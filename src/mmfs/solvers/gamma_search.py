@@ -1,31 +1,26 @@
-"""What is asked of a solver: the solution at one gamma, or the one a scalar search arrives at.
+"""Rules for gamma: a given one, or the one a scalar search arrives at.
 
-Every solver supplies `solve(gamma, shift)`, the alpha that minimises
+Every inner solver supplies `solve(gamma, shift)`, the alpha that minimises
 1/2 alpha'Q alpha + (gamma/2) s^2 - (r - shift)'alpha over the box on the columns it works with,
-started from the previous one; an aim calls it once or many times. The searches are over one
+started from the previous one; a rule calls it once or many times. The searches are over one
 number, b = gamma s + shift: all forms of the problem share one family of solutions. A solver that
 holds Q can also walk along that family: `follow`.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from mmfs._compiled.active_set import Enough
+from mmfs.solvers import tuning
 
 Array = np.ndarray
 
-# Search range and precision of gamma: a step of the precision changes alpha by as much.
-GAMMA_MIN, GAMMA_MAX, PRECISION = 1e-6, 1e3, 1e-3
-
-# How exactly sum(alpha) = 1 is met, and how far a shift may be looked for.
-ROUNDING, WIDEST = 1e-13, 1e9
-
 
 class Found(NamedTuple):
-    """alpha, its gamma (None in the constrained form), and whether the aim has been reached."""
+    """alpha, its gamma (None in the constrained form), and whether that is what was looked for."""
 
     alpha: Array
     gamma: float | None
@@ -35,33 +30,45 @@ class Found(NamedTuple):
 class Tried(NamedTuple):
     gamma: float
     alpha: Array
-    progress: float  # 1 is the aim
+    progress: float  # 1 is what is looked for
 
 
-class Solver(NamedTuple):
+class InnerSolver(NamedTuple):
+    """Of the columns that it works with."""
+
     solve: Callable[[float, float], Array]
     follow: Callable[[Enough, float], Found | None] | None = None
 
 
-class Aim(Protocol):
+class GammaRule(Protocol):
     @property
     def fewest(self) -> int:
-        """Columns without which it cannot be reached."""
+        """Columns without which it cannot be followed."""
 
-    def __call__(self, solver: Solver, start: float | None = None, floor: float = 0.0) -> Found:
+    def limited(self, n_columns: int) -> "GammaRule":
+        """The same where there are only so many columns to choose from."""
+
+    def __call__(
+        self, solver: InnerSolver, start: float | None = None, floor: float = 0.0
+    ) -> Found:
         """Search from an earlier gamma, and no further than to b = gamma s = `floor`."""
 
 
 @dataclass(frozen=True)
-class AtGamma:
+class FixedGamma:
     """The solution at a given gamma."""
 
     gamma: float
     fewest: int = 1
 
-    def __call__(self, solver: Solver, start: float | None = None, floor: float = 0.0) -> Found:
+    def limited(self, n_columns: int) -> "FixedGamma":
+        return self
+
+    def __call__(
+        self, solver: InnerSolver, start: float | None = None, floor: float = 0.0
+    ) -> Found:
         if solver.follow:  # a better start than the last solution
-            solver.follow(Enough(0, np.inf, 0.0, 0.0, self.gamma), PRECISION)
+            solver.follow(Enough(0, np.inf, 0.0, 0.0, self.gamma), tuning.PRECISION)
         return Found(solver.solve(self.gamma, 0.0), self.gamma)
 
 
@@ -78,15 +85,21 @@ class LargestGamma:
     most: float = 0.0
     lowest: float = 0.0
 
-    def __call__(self, solver: Solver, start: float | None = None, floor: float = 0.0) -> Found:
+    def limited(self, n_columns: int) -> "LargestGamma":
+        fewest, most = min(self.fewest, n_columns), min(self.most, n_columns)
+        return replace(self, fewest=fewest, most=most) if self.fewest else self
+
+    def __call__(
+        self, solver: InnerSolver, start: float | None = None, floor: float = 0.0
+    ) -> Found:
         if solver.follow:
             lowest = max(self.lowest, floor)
-            enough = Enough(self.fewest, self.level, self.most, lowest, GAMMA_MAX)
-            if found := solver.follow(enough, PRECISION):
+            enough = Enough(self.fewest, self.level, self.most, lowest, tuning.GAMMA_MAX)
+            if found := solver.follow(enough, tuning.PRECISION):
                 return found._replace(complete=found.complete or self.lowest >= floor)
         return self._search(solver, start, floor)
 
-    def _search(self, solver: Solver, start: float | None, floor: float) -> Found:
+    def _search(self, solver: InnerSolver, start: float | None, floor: float) -> Found:
         def at(gamma: float) -> Tried:
             alpha = solver.solve(gamma, 0.0)
             return Tried(gamma, alpha, self._progress(alpha, gamma, floor))
@@ -99,16 +112,16 @@ class LargestGamma:
         while True:
             last, gamma = here, here.gamma * factor if upward else here.gamma / factor
             factor = factor**1.5
-            here = at(min(max(gamma, GAMMA_MIN), GAMMA_MAX))
+            here = at(min(max(gamma, tuning.GAMMA_MIN), tuning.GAMMA_MAX))
             if (here.progress >= 1) != upward:
                 break
-            if here.gamma in (GAMMA_MIN, GAMMA_MAX):
+            if here.gamma in (tuning.GAMMA_MIN, tuning.GAMMA_MAX):
                 return Found(here.alpha, here.gamma)
         low, high = (last, here) if upward else (here, last)
         # ... then close in: to where progress is 1 on a line between the two, or half-way after two
         # steps that ended on the same side.
-        least, sides = np.sqrt(1 + PRECISION), [True, False]
-        while (width := high.gamma / low.gamma) > 1 + PRECISION:
+        least, sides = np.sqrt(1 + tuning.PRECISION), [True, False]
+        while (width := high.gamma / low.gamma) > 1 + tuning.PRECISION:
             share = 0.5
             if sides[-1] != sides[-2] and high.progress > 0 and low.progress < np.inf:
                 share = float(np.log(low.progress) / np.log(low.progress / high.progress))
@@ -141,7 +154,7 @@ def below_level(level: float) -> LargestGamma:
 
 
 @dataclass(frozen=True)
-class UnitSum:
+class SumToOne:
     """The solution of the constrained form, s = 1.
 
     With a fixed gamma (any would do, 1 here) and b = gamma s + shift, s falls as shift rises. The
@@ -155,19 +168,32 @@ class UnitSum:
     def fewest(self) -> int:
         return 2 * int(np.ceil(1 / self.C))
 
-    def __call__(self, solver: Solver, start: float | None = None, floor: float = 0.0) -> Found:
+    def limited(self, n_columns: int) -> "SumToOne":
+        if n_columns * self.C < 1:
+            raise ValueError(
+                f"formulation='constrained' asks for weights that sum to 1, but {n_columns} "
+                f"distinct columns with weights up to C={self.C:g} cannot reach it; take C of at "
+                f"least {1 / n_columns:.3g}."
+            )
+        return self
+
+    def __call__(
+        self, solver: InnerSolver, start: float | None = None, floor: float = 0.0
+    ) -> Found:
         # s falls from its largest value, at a low shift, to 0 at shift = max r: bracket s = 1 ...
         high, above, width = self.r_max, -1.0, 1.0
         while True:
             low = high - width
             alpha = solver.solve(1.0, low)
             below = float(alpha.sum()) - 1.0
-            if below >= -ROUNDING or width > WIDEST:
+            if below >= -tuning.UNIT_SUM or width > tuning.WIDEST:
                 break
             high, above, width = low, below, 2 * width
         # ... and close in. It is piecewise linear, so a secant finds it; halving makes sure.
         secant = True
-        while abs(alpha.sum() - 1.0) > ROUNDING and high - low > ROUNDING * max(1.0, abs(high)):
+        while abs(alpha.sum() - 1.0) > tuning.UNIT_SUM and high - low > tuning.UNIT_SUM * max(
+            1.0, abs(high)
+        ):
             shift = low + (high - low) * (below / (below - above) if secant else 0.5)
             alpha = solver.solve(1.0, shift)
             value = float(alpha.sum()) - 1.0
@@ -186,6 +212,6 @@ class UnitSum:
                 break
             missing = 1.0 - alpha[~free].sum()
             alpha = np.where(free, np.minimum(alpha * (missing / alpha[free].sum()), self.C), alpha)
-            if abs(alpha.sum() - 1.0) <= ROUNDING:
+            if abs(alpha.sum() - 1.0) <= tuning.UNIT_SUM:
                 break
         return alpha

@@ -1,0 +1,155 @@
+"""Certificates of many solutions at once, mostly for one scan.
+
+Redundancies phi_j'w are computed over all columns for a few weights w, the anchors. Any other w is
+nearly a combination of theirs, and what remains, e, changes no redundancy by more than |phi_j| |e|:
+that clears all but a few columns of the suspicion of violating their margins, and those are
+fetched.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from mmfs.kernels import FetchedColumns
+from mmfs.problem import NONE, Certificate, Others, Problem, judge
+
+Array = np.ndarray
+
+# Anchors of a scan, at most.
+ANCHORS = 8
+
+# Numbers to hold for a scan of several weights, and for similarities: 256 MB.
+NUMBERS = 1 << 25
+
+# Numbers to hold of all anchors, wherever the columns are: 1 GB.
+IN_ALL = 1 << 27
+
+# Columns that may be left in doubt, and the share of all that may be.
+DOUBTFUL, SHARE = 2_000, 1 / 50
+
+# Columns at a time where there is a number for each of many weights.
+TILE = 4096
+
+
+def certify_all(
+    problem: Problem,
+    fetched: FetchedColumns,
+    Q: Array,
+    alphas: Array,
+    gammas: Array,
+    Cs: Array,
+    copies: Array = NONE,
+) -> list[Certificate]:
+    """Of each column of `alphas`, on fetched columns with similarities Q, with its gamma and C.
+
+    The others that each is told with are all columns in doubt.
+    """
+    known = np.union1d(fetched.J, copies)
+    J = _in_doubt(problem, fetched, Q, alphas, gammas, known)
+    at_once = max(1, NUMBERS // max(1, len(alphas)))
+    parts = [J[start : start + at_once] for start in range(0, len(J), at_once)]
+    redundancy, r = np.empty((len(J), alphas.shape[1])), np.empty(len(J))
+    support = np.flatnonzero((alphas > 0).any(axis=1))
+    heavy = fetched.only(support)
+    for start, part in zip(range(0, len(J), at_once), parts, strict=True):
+        here, place = problem.Q.fetch(part), slice(start, start + len(part))
+        redundancy[place] = problem.Q.gram(here, heavy) @ alphas[support]
+        r[place] = problem.r(here)
+    among = Q @ alphas
+    return [
+        judge(
+            alphas[:, t], among[:, t], problem.r(fetched), C, gamma,
+            Others(J, redundancy[:, t] + gamma * alphas[:, t].sum() - r, redundancy[:, t], True, 0),
+            problem.r_max,
+        )
+        for t, (gamma, C) in enumerate(zip(gammas, Cs, strict=True))
+    ]  # fmt: skip
+
+
+def _in_doubt(
+    problem: Problem,
+    fetched: FetchedColumns,
+    Q: Array,
+    alphas: Array,
+    gammas: Array,
+    known: Array,
+) -> Array:
+    """Columns, not known, that may violate their margin in one of the solutions."""
+    b, inner = gammas * alphas.sum(axis=0), alphas.T @ Q @ alphas
+    n_columns = problem.Q.n_columns
+    enough = max(DOUBTFUL, int(SHARE * n_columns), 2 * len(known))
+    at_once = max(1, min(ANCHORS, NUMBERS // (n_columns * problem.Q.width)))
+    most = min(len(b), max(ANCHORS, IN_ALL // n_columns))
+    anchors, products = np.empty(0, dtype=int), None
+    doubt = Doubt(known, np.empty((0, len(b))), np.full(len(b), -np.inf), problem.tau, enough)
+    if n_columns <= enough:
+        return _gathered(problem.Q.ask(replace(doubt, most=n_columns)))
+    while True:
+        more = _anchors(inner, b, anchors, min(at_once, most - len(anchors)))
+        support = np.flatnonzero((alphas[:, more] > 0).any(axis=1))
+        heavy, weights = fetched.only(support), alphas[np.ix_(support, more)]
+        before = () if products is None else (products,)
+        products = problem.Q.scan(heavy, weights, _beside, before, keep=True)
+        anchors = np.append(anchors, more)
+        combined, rest = _combined(inner, anchors)
+        bound = b - rest * np.sqrt(problem.Q.largest) - 1e-12
+        doubt = replace(doubt, weights=combined, bound=bound)
+        found = problem.Q.ask(doubt, (products,))
+        if sum(n for n, _ in found) <= enough:
+            return _gathered(found)
+        if len(anchors) >= most:
+            return _gathered(problem.Q.ask(replace(doubt, most=n_columns), (products,)))
+
+
+def _gathered(found: list[tuple[int, Array]]) -> Array:
+    return np.concatenate([J for _, J in found])
+
+
+def _beside(values: Array, facts: Any, before: Array | None = None) -> Array:
+    return values if before is None else np.hstack([before, values])
+
+
+@dataclass(frozen=True)
+class Doubt:
+    """Columns j of a block with (products weights)_jt + bound_t < r_j for some t: how many, which.
+
+    Without the known ones; if they are more than `most`, only how many.
+    """
+
+    known: Array
+    weights: Array
+    bound: Array
+    tau: float
+    most: int
+
+    def __call__(self, facts: Any, products: Array | None = None) -> tuple[int, Array]:
+        r, found = self.tau * facts.relevance, []
+        for start in range(0, len(r), TILE):
+            tile = slice(start, start + TILE)
+            lowest = np.full(len(r[tile]), -1e300)
+            if products is not None:
+                lowest = (products[tile] @ self.weights + self.bound).min(axis=1)
+            found.append(facts.start + start + np.flatnonzero(lowest < r[tile]))
+        J = np.concatenate(found)
+        J = J[~np.isin(J, self.known)]
+        return len(J), J if len(J) <= self.most else J[:0]
+
+
+def _anchors(inner: Array, b: Array, known: Array, n: int) -> Array:
+    """n more of the vectors w with products `inner`: each the worst explained by those before."""
+    found: list[int] = []
+    while len(found) < n and len(known) + len(found) < len(b):
+        rest = _combined(inner, np.append(known, found).astype(int))[1] / np.maximum(b, 1e-300)
+        rest[known], rest[found] = -1.0, -1.0
+        found.append(int(np.argmax(rest)))
+    return np.array(found)
+
+
+def _combined(inner: Array, anchors: Array) -> tuple[Array, Array]:
+    """How all w are best combined of those of the anchors, and the norm of what remains."""
+    weights = np.linalg.lstsq(inner[np.ix_(anchors, anchors)], inner[anchors], rcond=None)[0]
+    left = np.diagonal(inner) - 2 * np.einsum("at,at->t", weights, inner[anchors])
+    left = left + np.einsum("at,ab,bt->t", weights, inner[np.ix_(anchors, anchors)], weights)
+    # What is subtracted leaves rounding errors of this size.
+    return weights, np.sqrt(np.maximum(left, 0.0) + 1e-14 * np.diagonal(inner))

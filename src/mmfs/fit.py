@@ -1,0 +1,210 @@
+"""One fit: solve, rank, and what is to be remembered of it."""
+
+from copy import copy
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from mmfs.kernels import Precomputed
+from mmfs.order import in_order
+from mmfs.prepare import PreparedProblem
+from mmfs.relevance import permuted_chance
+from mmfs.settings import Progress, Settings
+from mmfs.solvers import (
+    Point,
+    Solution,
+    order_of_elimination,
+    order_of_entry,
+    ranked,
+    solve,
+    solve_path,
+    weights_among,
+)
+from mmfs.solvers.working_set import fingerprints
+from mmfs.validation import KEPT_COLUMNS, is_name
+
+Array = np.ndarray
+
+# From this probability on, chance explains the largest relevance.
+CHANCE = 0.05
+
+# Dropped columns that are remembered, the most relevant ones.
+REMEMBERED = 1_000
+
+# Support columns that are compared with permuted targets, the most relevant ones.
+PERMUTED = 10
+
+
+@dataclass(frozen=True)
+class FittedRecord:
+    """What is remembered of a fit: little, unless more was asked for."""
+
+    settings: Settings
+    n_columns: int
+    n_rows: int
+    y: Array | None
+    # The selection: columns in rank order, their weights among themselves, and the bias.
+    indices: Array
+    ranked_by: str
+    weights: Array
+    b: float
+    fingerprints: Array  # of the selected columns: what other data would not have
+    runners_up: Array  # the most relevant dropped columns
+    # The joint solution over all columns, and its certificate.
+    support: Array
+    alpha: Array
+    gamma: float | None
+    joint_b: float
+    relative_gap: float
+    objective: float
+    n_iter: int
+    n_scans: int
+    # Of all columns.
+    n_constant: int
+    n_duplicate: int
+    largest: float  # relevance
+    chance: float | None
+    scores: dict[str, Array] | None  # with a value for every column, if kept
+
+
+@dataclass(frozen=True)
+class Fit:
+    """A fit, with what it would take to go on from it: see `path_to`."""
+
+    prepared: PreparedProblem
+    solution: Solution
+    record: FittedRecord
+    options: dict[str, Any]
+
+    def path_to(self, n: int) -> list[Point]:
+        """n points of the path to the solution; no column is read for the first time again."""
+        return solve_path(self.prepared.problem, self.solution, n=n, **self.options)
+
+
+def fit(prepared: PreparedProblem, rng: np.random.Generator) -> Fit:
+    """Solve the problem, rank the columns, remember what is to be known."""
+    settings, problem = prepared.settings, prepared.problem
+    k = prepared.number(settings.n_features_to_select)
+    options = solver_options(settings, rng)
+    rule = prepared.gamma_rule(settings.gamma, k)
+    solution = solve(
+        problem, rule, solver=settings.solver, whole=_keeps_scores(prepared), **options
+    )
+    ranked_by, order = "alpha", None
+    if settings.rank == "path":
+        ranked_by = "path"
+        order, _ = order_of_entry(solve_path(problem, solution, **options))
+    elif prepared.eliminates(settings.gamma, k):
+        ranked_by = "elimination"
+        support, weights = solution.support, solution.weights
+        assert solution.gamma is not None
+        order = order_of_elimination(problem, support, weights, solution.gamma, rng)
+    selected = ranked(problem, solution, k, order)
+    if len(selected) == 0:  # at least one is promised
+        selected = ranked(problem, solution, 1)
+    weights, b = weights_among(problem, solution, selected, rng)
+    record = _record(prepared, solution, selected, ranked_by, weights, b)
+    return Fit(prepared, solution, record, options)
+
+
+def solver_options(settings: Settings, rng: np.random.Generator) -> dict[str, Any]:
+    report = None
+    if settings.progress is not None:
+        report = partial(_report, settings.progress, settings.tol)
+    return {"tol": settings.tol, "max_iter": settings.max_iter, "rng": rng, "report": report}
+
+
+def _report(progress: Progress, tol: float, n_iter: int, n_columns: int, gap: float) -> None:
+    wanted, reached = -np.log10(tol), -np.log10(max(gap, tol))
+    text = f"round {n_iter}, {n_columns} columns, relative gap {gap:.1e}"
+    progress(text, max(reached, 0.0), max(wanted, 0.0))  # in decades
+
+
+def _keeps_scores(prepared: PreparedProblem) -> bool:
+    kept = prepared.settings.keep_scores
+    return prepared.n_columns <= KEPT_COLUMNS if isinstance(kept, str) else bool(kept)
+
+
+def _record(
+    prepared: PreparedProblem,
+    solution: Solution,
+    selected: Array,
+    ranked_by: str,
+    weights: Array,
+    b: float,
+) -> FittedRecord:
+    certificate, problem = solution.certificate, prepared.problem
+    relevant = problem.Q.most_relevant(REMEMBERED + len(selected))[0]
+    dropped = relevant[~np.isin(relevant, selected)][:REMEMBERED]
+    return FittedRecord(
+        settings=prepared.settings,
+        n_columns=prepared.n_columns,
+        n_rows=prepared.n_rows,
+        y=copy(prepared.y),
+        indices=prepared.original(selected),
+        ranked_by=ranked_by,
+        weights=weights,
+        b=b,
+        fingerprints=_fingerprints(prepared, solution, selected),
+        runners_up=prepared.original(dropped),
+        support=prepared.original(solution.J),
+        alpha=solution.weights,
+        gamma=solution.gamma,
+        joint_b=certificate.b,
+        relative_gap=certificate.relative_gap,
+        objective=certificate.objective,
+        n_iter=solution.n_iter,
+        n_scans=prepared.n_scans + (solution.n_iter if prepared.settings.solver == "dcd" else 0),
+        n_constant=prepared.n_columns - prepared.n_usable,
+        n_duplicate=len(solution.copies),
+        largest=prepared.largest_relevance,
+        chance=_chance(prepared, solution),
+        scores=_scores(prepared, solution) if _keeps_scores(prepared) else None,
+    )
+
+
+def _fingerprints(prepared: PreparedProblem, solution: Solution, selected: Array) -> Array:
+    """Of the selected columns, most of which are here already."""
+    Q, known = prepared.problem.Q, solution.fetched
+    if isinstance(Q, Precomputed):
+        return Q.Q[selected].sum(axis=1)
+    place = {j: i for i, j in enumerate(known.J.tolist())}
+    if all(j in place for j in selected.tolist()):
+        fetched = known.only(np.array([place[j] for j in selected.tolist()], dtype=np.intp))
+    else:
+        fetched = Q.fetch(selected)
+    found = fingerprints(fetched)
+    assert found is not None
+    return found
+
+
+def _scores(prepared: PreparedProblem, solution: Solution) -> dict[str, Array]:
+    """Of every column relevance, redundancy and gradient in the joint solution."""
+    certificate = solution.certificate
+    assert certificate.redundancies is not None
+    r = np.maximum(np.concatenate(prepared.problem.Q.ask(_relevance)), 0.0)
+    gradient = certificate.redundancies + certificate.b - prepared.problem.tau * r
+    return {
+        "relevance_": prepared.spread(r, 0.0),
+        "redundancy_": prepared.spread(certificate.redundancies, 0.0),
+        "gradient_": prepared.spread(gradient, certificate.b),
+    }
+
+
+def _relevance(facts: Any) -> Array:
+    return facts.relevance
+
+
+def _chance(prepared: PreparedProblem, solution: Solution) -> float | None:
+    """How likely the largest relevance is by chance, also by permutations of the target."""
+    likely, support, target = prepared.likely, solution.support, prepared.target
+    binned = is_name(prepared.kind, "binned_mutual_info")
+    if likely is None or likely > CHANCE or support.block is None or target is None or binned:
+        return likely
+    best = in_order(-support.relevance, PERMUTED)
+    if len(best) == 0:
+        return likely
+    F = support.block.only(best).dense()
+    return max(likely, permuted_chance(F, support.relevance[best], prepared.n_usable, target.Y))

@@ -1,0 +1,236 @@
+"""From data and settings to the problem that is solved."""
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from mmfs.columns import Adjustment, Columns
+from mmfs.hsic import as_hsic, hsic
+from mmfs.kernels import Precomputed, similarity_of
+from mmfs.problem import Problem
+from mmfs.relevance import chance_of, given, level_of_chance, relevance_of
+from mmfs.settings import Settings
+from mmfs.solvers import FixedGamma, GammaRule, SumToOne, below_level, enough_support
+from mmfs.sources import as_source
+from mmfs.target import Target, encode_target
+from mmfs.validation import (
+    check_finite,
+    check_similarities,
+    is_name,
+    number_to_select,
+    refuse_constant,
+)
+from mmfs.warn import warn_caller
+
+Array = np.ndarray
+
+# gamma="auto" leaves room to tell features apart: support for 1.5 K, of which the best K are taken.
+HEAD_ROOM = 1.5
+
+# Support features to look for, at most: the gradient alone ranks the rest.
+LARGEST = 2_000
+
+# Kernels that call columns without correlation not similar at all.
+UNRELATED = ("aligned", "linear", "poly2")
+
+# Elimination starts from more: all with so much of the relevance left that chance gives to one, up
+# to so many candidates. `benchmarks.accuracy` compares other values of these constants.
+OF_CHANCE = 0.5
+CANDIDATES = 150
+
+
+@dataclass(frozen=True)
+class PreparedProblem:
+    """The problem, and what else is known of the data."""
+
+    problem: Problem
+    settings: Settings
+    kind: Any  # of relevance
+    columns: Columns | None  # None where similarities were given instead of data
+    target: Target | None
+    y: Array | None
+    n_rows: int
+    n_columns: int  # of X, also where some of its columns were left out
+    left: Array | None  # and these are the others
+
+    @property
+    def n_scans(self) -> int:
+        return 1 if self.columns is None else self.columns.n_scans
+
+    @property
+    def n_outputs(self) -> int:
+        return 1 if self.target is None else self.target.Y.shape[1]
+
+    @property
+    def n_usable(self) -> int:
+        """Columns that are not constant."""
+        return self.problem.n_usable
+
+    @property
+    def largest_relevance(self) -> float:
+        return self.problem.r_max / self.problem.tau
+
+    @cached_property
+    def level_of_chance(self) -> float:
+        """The relevance that one in N random columns exceeds."""
+        if not isinstance(self.kind, hsic):
+            return level_of_chance(self.n_usable, self.n_rows, self.n_outputs)
+        assert self.columns is not None and self.target is not None
+        r = relevance_of(self.kind, None, None, columns=self.columns, target=self.target.shuffled())
+        return float(r.max())
+
+    @cached_property
+    def likely(self) -> float | None:
+        """How likely the largest relevance is by chance, if that can be told."""
+        if self.target is None or self.settings.relevance_scale is not None:
+            return None
+        largest, center = self.largest_relevance, self.settings.center
+        return chance_of(self.kind, largest, self.n_usable, self.target, center)
+
+    def number(self, asked: int | float | None) -> int | None:
+        return number_to_select(asked, self.n_columns, self.n_usable)
+
+    def original(self, J: Array) -> Array:
+        """Columns of X that are columns J of the problem."""
+        return J if self.left is None else self.left[J]
+
+    def spread(self, values: Array, of_empty: float) -> Array:
+        """Values of all columns of X from those of the problem."""
+        if self.left is None:
+            return values
+        out = np.full(self.n_columns, of_empty)
+        out[self.left] = values
+        return out
+
+    def eliminates(self, gamma: Any, k: int | None) -> bool:
+        """Whether k features are chosen by elimination; "auto" does so if gamma is found too."""
+        rank = self.settings.rank
+        if self.settings.constrained or rank != "auto":
+            return rank == "elimination"
+        few = k is not None and HEAD_ROOM * k <= CANDIDATES
+        return few and isinstance(gamma, str) and self.columns is not None
+
+    def gamma_rule(self, gamma: Any, k: int | None) -> GammaRule:
+        """What "auto", or a gamma, means for k features (None: as many as matter)."""
+        if self.settings.constrained:
+            return SumToOne(self.problem.r_max, self.problem.C)
+        if not isinstance(gamma, str):
+            return FixedGamma(float(gamma), k or 1)
+        tau = self.settings.tau
+        if k is None:
+            if self.columns is None:
+                warn_caller(
+                    "similarities do not tell how many instances there were, so the level of "
+                    "chance is that of as many as there are features; pass n_features_to_select or "
+                    "gamma."
+                )
+            return below_level(tau * self.level_of_chance)
+        n = min(int(np.ceil(HEAD_ROOM * k)), LARGEST)
+        if self.columns is not None and self.eliminates(gamma, k):
+            return self.support_rule(n, OF_CHANCE * tau * self.level_of_chance, CANDIDATES)
+        return self.support_rule(n)
+
+    def support_rule(self, n: int, level: float = np.inf, most: int = 0) -> GammaRule:
+        """The largest gamma with n support features (more: `enough_support`), if there are."""
+        return enough_support(n, self.problem.r_max, level, most)
+
+
+def check_combinations(settings: Settings) -> None:
+    """Parameters that do not go together."""
+    if settings.constrained and settings.rank in ("path", "elimination"):
+        raise ValueError(
+            f"rank={settings.rank!r} needs gamma, which formulation='constrained' does not have; "
+            "take rank='alpha'."
+        )
+    if settings.constrained and not settings.finds_gamma:
+        raise ValueError(
+            f"gamma={settings.gamma!r} has no meaning with formulation='constrained', where theta "
+            "plays its part; leave gamma='auto'."
+        )
+    if as_hsic(settings.kernel) and not settings.center:
+        raise ValueError(
+            "center=False has no meaning with kernel='hsic', which only looks at differences "
+            "between rows; leave center=True."
+        )
+    if is_name(settings.kernel, "precomputed") and isinstance(settings.relevance, str | hsic):
+        raise ValueError(
+            "kernel='precomputed' needs the relevance of each feature as an array, since X "
+            f"holds similarities instead of data; got relevance={settings.relevance!r}."
+        )
+
+
+def by_name(relevance: Any, X: Any) -> Any:
+    """A Series of relevances in the order of the columns of X, if both name these."""
+    if not (hasattr(relevance, "reindex") and hasattr(X, "columns") and hasattr(X, "iloc")):
+        return relevance
+    if not set(X.columns) <= set(relevance.index):
+        raise ValueError(
+            "the index of relevance does not have the names of the columns of X; pass "
+            "relevance.to_numpy() if it has them in the same order."
+        )
+    return relevance.loc[list(X.columns)]
+
+
+def kind_of_relevance(settings: Settings) -> Any:
+    """As asked for; "hsic" compares rows as the kernel does, if that is one of its kind."""
+    if is_name(settings.relevance, "hsic"):
+        return as_hsic(settings.kernel) or hsic()
+    return settings.relevance
+
+
+def prepare_similarities(settings: Settings, Q: Array, y: Any) -> PreparedProblem:
+    """Of features whose similarities are given."""
+    Q, kind = check_similarities(Q), settings.relevance
+    everything = np.ones(len(Q), dtype=bool)
+    r = given(kind(Q, y) if callable(kind) else kind, everything, settings.relevance_scale)
+    problem = Problem(Precomputed(Q, r), settings.tau, float(settings.C))
+    return PreparedProblem(problem, settings, kind, None, None, None, len(Q), len(Q), None)
+
+
+def prepare(
+    settings: Settings,
+    X: Any,
+    y: Array,
+    rng: np.random.RandomState,
+    names: Array | None = None,
+    leave_out_empty: bool = False,
+) -> PreparedProblem:
+    """Of data as read: the first scan, relevances, similarities.
+
+    The problem may be without the empty columns of X, where they are similar to none.
+    """
+    kind, n_columns = kind_of_relevance(settings), X.shape[1]
+    leave_out_empty &= isinstance(kind, str) and settings.kernel in UNRELATED
+    columns, target, left = first_scan(settings, X, y, leave_out_empty)
+    check_finite(columns, names, left)
+    refuse_constant(n_columns, columns.n_usable)
+    if not is_name(kind, "correlation"):
+        r = relevance_of(
+            kind, X, y, columns=columns, target=target, scale=settings.relevance_scale,
+            random_state=rng,
+        )  # fmt: skip
+        columns.set_relevance(r)
+    Q = similarity_of(settings.kernel, columns, target.Y.shape[1])
+    problem = Problem(Q, settings.tau, float(settings.C))
+    n_rows = X.shape[0]
+    return PreparedProblem(problem, settings, kind, columns, target, y, n_rows, n_columns, left)
+
+
+def first_scan(
+    settings: Settings, X: Any, y: Array, leave_out_empty: bool = False
+) -> tuple[Columns, Target, Array | None]:
+    """The columns of X after the first scan, the target, and which columns are left."""
+    target = encode_target(y, settings.task)
+    source, left = as_source(X), None
+    if leave_out_empty:
+        source, left = source.without_empty()
+    columns = Columns(source, adjustment=Adjustment(settings.center), n_jobs=settings.n_jobs)
+    columns.first_scan(target.Y)
+    return columns, target, left
+
+
+def with_gamma(prepared: PreparedProblem, gamma: float) -> PreparedProblem:
+    """The same problem, to be solved at another gamma."""
+    return replace(prepared, settings=replace(prepared.settings, gamma=gamma))

@@ -1,0 +1,101 @@
+"""Tuning constants of the solvers, each with its unit and reason. None changes the optimum."""
+
+# --- working set ---
+
+# Columns added in a round, at least: fewer would cost more scans than their similarities save.
+FEWEST = 100
+
+# Columns to begin with, for each that is needed: those of the support are not the most relevant.
+FIRST = 2
+
+# Of the relevance that the best column outside has left, the share down to which a search for gamma
+# goes: below it, it would only find what the columns inside can do without that one.
+DEPTH = 0.25
+
+# Inexact inner solves: many columns are solved to this share of the violation outside them.
+ROUGH = 0.1
+
+# Columns: as many have a Gram matrix of 3 GB.
+GRAM_LIMIT = 20_000
+
+# Columns: of more, similarities are not computed where they have far fewer entries.
+NARROW = 1_000
+
+# Entries for each similarity: a step on columns reads its entries twice, here and there, one on
+# similarities a row of them.
+COLUMNS_BETTER = 0.25
+
+# Entries of columns held instead of similarities: as many as fill the same memory.
+MOST_ENTRIES = GRAM_LIMIT**2
+
+# --- descent and Newton steps on one set of columns ---
+
+# Multiplications a compiled loop does between two chances to be interrupted: a tenth of a second.
+PORTION = 1 << 26
+
+# Passes of descent between Newton steps, at first.
+AT_ONCE = 10
+
+# Passes of descent in all.
+MOST_PASSES = 1000
+
+# Free coordinates up to which Newton steps are cheaper than the descent they save.
+NEWTON_LIMIT = 500
+
+# Passes after which Newton steps pay also for more free coordinates: the following many.
+SELDOM = 80
+SELDOM_LIMIT = 3_000
+
+# Free coordinates up to which Newton steps also end a descent: equal claims get equal weights.
+POLISH_LIMIT = 100
+
+# Weights below this, beside the largest, are traces of rounding.
+NO_WEIGHT = 1e-9
+
+# Digits to which weights are found, beside the largest, and gradients, beside relevances.
+DIGITS = 9
+
+# --- homotopy: the path in b ---
+
+# Support columns up to which a walk from the first on is cheaper than a search for its end.
+FOLLOW_LIMIT = 300
+
+# Of the largest relevance, the least b that a walk goes to.
+LEAST_B = 1e-6
+
+# --- search for gamma ---
+
+# Range in which gamma is looked for.
+GAMMA_MIN = 1e-6
+GAMMA_MAX = 1e3
+
+# Relative precision of gamma: a step of that size changes alpha by as much.
+PRECISION = 1e-3
+
+# How exactly sum(alpha) = 1 is met.
+UNIT_SUM = 1e-13
+
+# How far a shift of the relevances may be looked for, in units of the relevance.
+WIDEST = 1e9
+
+# --- elimination ---
+
+# Share of the features left that is given up at once, at least one.
+GIVEN_UP = 0.1
+
+# Precision of weights while features are given up, and for those shown, of the largest relevance.
+ELIMINATION_PRECISION = 1e-6
+WEIGHT_PRECISION = 1e-9
+
+# --- path ---
+
+# Points of a path, unless told otherwise.
+POINTS = 50
+
+# Gamma above which b is within 1 % of max r.
+HIGHEST = 100.0
+
+# --- generic QP ---
+
+# Columns that a general QP library is given.
+QP_LIMIT = 5_000
