@@ -44,8 +44,8 @@ def path(_):
                 paths.append(run)
         ratios[name] = statistics.median(paths) / statistics.median(fits)
         print(
-            f"{name}: fit {statistics.median(fits):.2f} s, {selector.n_passes_} passes; path "
-            f"{statistics.median(paths):.2f} s, {found.n_passes} passes, {found.n_support[-1]} "
+            f"{name}: fit {statistics.median(fits):.2f} s, {selector.n_scans_} scans; path "
+            f"{statistics.median(paths):.2f} s, {found.n_scans} scans, {found.n_support[-1]} "
             f"support features, largest gap {found.gaps.max():.1e}"
         )
     return goal("path of 50 gammas / one fit, columns", ratios["columns"], 6) & goal(
@@ -126,7 +126,7 @@ def nonlinear(folder):
             lambda X=X, y=y: MMFS(10, kernel="hsic", relevance="hsic", n_jobs=2).fit(X, y)
         )
         hits = len(set(found.indices_) & set(signals))
-        print(f"planted, seed {seed}: {run:.1f} s, {found.n_passes_} passes")
+        print(f"planted, seed {seed}: {run:.1f} s, {found.n_scans_} scans")
         good &= goal("signals found of 10 among 2,000 columns", hits, 10, at_least=True)
         good &= goal(
             "signals found by the aligned kernel",

@@ -2,19 +2,18 @@
 
 import json
 import os
+import pickle
 import signal
 import subprocess
 import sys
 import threading
 import time
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 
-import mmfs.reducing as reducing
 from mmfs import (
     FCBF,
     FGM,
@@ -28,7 +27,9 @@ from mmfs import (
     StabilitySelector,
     write_store,
 )
-from mmfs.columns.cluster import Held
+from mmfs.columns import Columns
+from mmfs.solvers import tuning
+from mmfs.sources import DaskData
 from tests.test_store import example
 
 da = pytest.importorskip("dask.array")
@@ -42,12 +43,12 @@ def chunked(X, chunks="both", form="dense"):
     return da.from_array(X, chunks=CHUNKS[chunks]).map_blocks(FORMS[form])
 
 
-def agree(found, known, tol=1e-10):
+def agree(found, known, tol=1e-10, copies=True):
     assert found.indices_.tolist() == known.indices_.tolist()
     if hasattr(known, "alpha_"):
         np.testing.assert_allclose(found.alpha_, known.alpha_, atol=tol)
-        assert found.gap_ <= 1e-4
-        assert (found.n_constant_, found.n_duplicate_) == (known.n_constant_, known.n_duplicate_)
+        assert found.gap_ <= 1e-4 and found.n_constant_ == known.n_constant_
+        assert not copies or found.n_duplicate_ == known.n_duplicate_
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -88,18 +89,18 @@ def test_other_selectors_take_it_too(selector):
     ],
     ids=str,
 )  # fmt: skip
-def test_more_columns_than_are_held_here(monkeypatch, how, k, chunks):
+def test_few_columns_fetched_at_first(monkeypatch, how, k, chunks):
     """Solved among few columns, certified over all: also where those few do not suffice."""
-    monkeypatch.setattr(reducing, "HELD", 10)
-    monkeypatch.setattr(reducing, "MOST_RELEVANT", 5)
-    monkeypatch.setattr(reducing, "FOR_EACH", 1)
     X, y = example()
     X[:, 33] = -X[:, 10]
     X[:, 34] = 1.0
     for target in (y, np.digitize(X[:, 2] + X[:, 20], [-0.3, 0.3])):
         known = MMFS(k, **how).fit(X, target)
-        found = MMFS(k, **how).fit(chunked(X, chunks), target)
-        agree(found, known, 1e-6)
+        with monkeypatch.context() as patch:
+            patch.setattr(tuning, "FEWEST", 5)
+            patch.setattr(tuning, "FIRST", 1)
+            found = MMFS(k, keep_scores=False, **how).fit(chunked(X, chunks), target)
+        agree(found, known, 1e-6, copies=False)
         assert found.n_features_in_ == 60
         why, reasons = found.explain(chunked(X, chunks), n_dropped=0), known.explain(X, n_dropped=0)
         assert why.index.tolist() == reasons.index.tolist()
@@ -107,55 +108,58 @@ def test_more_columns_than_are_held_here(monkeypatch, how, k, chunks):
             np.testing.assert_allclose(why[what], reasons[what], atol=1e-6)
 
 
-def test_the_first_few_columns_were_not_enough_and_others_were_added(monkeypatch):
-    monkeypatch.setattr(reducing, "HELD", 10)
-    monkeypatch.setattr(reducing, "MOST_RELEVANT", 5)
-    monkeypatch.setattr(reducing, "FOR_EACH", 1)
+def test_scans_are_counted_alike_wherever_data_are(monkeypatch):
+    """Two if the first columns fetched suffice; one more for every round of violators."""
     X, y = example()
-    added = []
-    judge = reducing.Whole.judge
-
-    def watched(self, *given):
-        verdict, missing = judge(self, *given)
-        added.append(len(missing))
-        return verdict, missing
-
-    monkeypatch.setattr(reducing.Whole, "judge", watched)
-    agree(MMFS(gamma=0.01).fit(chunked(X), y), MMFS(gamma=0.01).fit(X, y), 1e-6)
-    assert added[0] > 0 and added[-1] == 0
+    assert MMFS(8).fit(chunked(X), y).n_scans_ == MMFS(8).fit(X, y).n_scans_ == 2
+    monkeypatch.setattr(tuning, "FEWEST", 5)
+    few, here = MMFS(gamma=0.01).fit(chunked(X), y), MMFS(gamma=0.01).fit(X, y)
+    assert few.n_scans_ == here.n_scans_ == few.n_iter_ + 1 > 3
+    agree(few, here, 1e-6)
 
 
-def test_a_truncated_list_of_violators_certifies_nothing(monkeypatch):
-    for name, value in (("HELD", 10), ("MOST_RELEVANT", 5), ("FOR_EACH", 1), ("VIOLATORS", 8)):
-        monkeypatch.setattr(reducing, name, value)
-    X, y = example()
-    known = MMFS(gamma=0.01, C=0.05).fit(X, y)
-    agree(MMFS(gamma=0.01, C=0.05).fit(chunked(X), y), known, 1e-6)
-    monkeypatch.setattr(reducing, "ROUNDS", 1)
-    with pytest.warns(ConvergenceWarning, match="still being added after 1 rounds"):
-        assert MMFS(gamma=0.01, C=0.05).fit(chunked(X), y).gap_ == np.inf
+def test_nothing_of_length_N_comes_here(monkeypatch):
+    """Whatever N is: what a scan, or a question, brings back depends on what was fetched alone."""
+    n, sizes = 200_000, []
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((12, n), dtype=np.float32)
+    y = np.arange(12) % 2
+    data = da.from_array(X, chunks=(6, 25_000))
+
+    def watched(name):
+        method = getattr(DaskData, name)
+
+        def watch(self, *given, **how):
+            found = method(self, *given, **how)
+            sizes.append(len(pickle.dumps(found)) if not hasattr(found[0], "dask") else 0)
+            return found
+
+        return watch
+
+    for name in ("scan", "ask", "first_scan"):
+        monkeypatch.setattr(DaskData, name, watched(name))
+    found = MMFS(5).fit(data, y)
+    assert len(sizes) > 5 and 0 < max(sizes) < n  # less than a byte for each column
+    monkeypatch.undo()
+    agree(found, MMFS(5).fit(X, y), 1e-6, copies=False)
 
 
 def test_the_most_relevant_columns_are_those():
     rng = np.random.default_rng(0)
-    r = np.concatenate([rng.random(400) * 1e-3, rng.random(400) * 1e-5, [1.0, 0.0]])
-    held = [
-        Held(np.zeros(401), np.append(np.ones(400), k), np.outer(part, [1.0, 0.0, 0.0]))
-        for k, part in enumerate(np.split(r, 2))
-    ]
-    seen = [reducing._seen(some, 1) for some in held]
-    assert [some.n_usable for some in seen] == [400, 401]
-    r[400] = -1  # constant
-    whole = object.__new__(reducing.Whole)
-    whole.q, whole.columns = 1, SimpleNamespace(held=held, parts=[slice(0, 401), slice(401, 802)])
+    X, y = rng.standard_normal((30, 800)), rng.standard_normal(30)
+    X[:, 400] = 3.0  # constant
+    X[:, 700] = X[:, 20]
+    columns = Columns(DaskData(da.from_array(X, chunks=(10, 90))))
+    columns.first_scan(((y - y.mean()) / np.linalg.norm(y - y.mean()))[:, None])
+    r = np.array([abs(np.corrcoef(x, y)[0, 1]) if np.ptp(x) else -1 for x in X.T])
     for n in (1, 50, 300, 799, 900):
-        found = whole._most_relevant(seen, n)
-        best = np.sort(np.argsort(-np.round(r, 12), kind="stable")[: min(n, 801)])
+        found, relevance = columns.most_relevant(n)
+        best = np.lexsort((np.arange(800), -np.round(r, 12)))[: min(n, 799)]
         assert found.tolist() == best.tolist()
+        np.testing.assert_allclose(relevance, r[best], atol=1e-12)
 
 
-def test_an_unfinished_solution_is_told_of_once(monkeypatch):
-    monkeypatch.setattr(reducing, "HELD", 10)
+def test_an_unfinished_solution_is_told_of_once():
     X, y = large()
     with pytest.warns(ConvergenceWarning) as caught:
         MMFS(5, max_iter=1, gamma=0.001).fit(da.from_array(X, chunks=(500, 400)), y)
@@ -195,7 +199,7 @@ def test_empty_blocks_and_columns_of_several_types():
         MMFS(8).fit(da.ones((5, 0)), y[:5])
 
 
-def test_mistakes_get_one_sentence(monkeypatch):
+def test_mistakes_get_one_sentence():
     X, y = example()
     with pytest.raises(ValueError, match="needs X in memory"):
         SVMRFE(3).fit(chunked(X), y)
@@ -207,23 +211,15 @@ def test_mistakes_get_one_sentence(monkeypatch):
         MMFS(3).fit(chunked(X).astype(str), y)
     with pytest.raises(ValueError, match="has 90"):
         MMFS(3).fit(chunked(X), y[:80])
-    with monkeypatch.context() as patch:
-        patch.setattr(reducing, "HELD", 10)
-        with pytest.raises(ValueError, match="all 60 columns of X are constant"):
-            MMFS(3).fit(chunked(np.ones((90, 60))), y)
-        with pytest.raises(ValueError, match="n_features_to_select=61 is more than"):
-            MMFS(61).fit(chunked(X), y)
-        with pytest.raises(ValueError, match="n_features_to_select must be"):
-            MMFS("many").fit(chunked(X), y)
+    with pytest.raises(ValueError, match="all 60 columns of X are constant"):
+        MMFS(3).fit(chunked(np.ones((90, 60))), y)
+    with pytest.raises(ValueError, match="n_features_to_select=61 is more than"):
+        MMFS(61).fit(chunked(X), y)
+    with pytest.raises(ValueError, match="n_features_to_select must be"):
+        MMFS("many").fit(chunked(X), y)
     X[3, 4] = np.nan
     with pytest.raises(ValueError, match="NaN in row 3, column 4"):
         MMFS(3).fit(chunked(X), y)
-    monkeypatch.setattr(reducing, "HELD", 10)
-    with pytest.raises(ValueError, match=r"too small to square in column 4; impute"):
-        MMFS(3).fit(chunked(X), y)
-    for wrong in ({"kernel": "poly2"}, {"relevance": "mutual_info"}, {"solver": "dcd"}):
-        with pytest.raises(ValueError, match="more than 10 columns does not go with"):
-            MMFS(3, **wrong).fit(chunked(X), y)
 
 
 # --- a cluster ----------------------------------------------------------------------------------
@@ -260,7 +256,7 @@ def sent_to_client(client):
     return sum(sum(sizes) for sizes in client.run(log).values())
 
 
-def test_blocks_stay_with_the_workers(cluster, monkeypatch):
+def test_blocks_stay_with_the_workers(cluster):
     X, y = large()
     data = da.from_array(X, chunks=(250, 250)).persist()
     distributed.wait(data)
@@ -271,11 +267,10 @@ def test_blocks_stay_with_the_workers(cluster, monkeypatch):
     n_taken = 2 * 150 + 400  # columns brought here, and a few numbers of each of the 2,000
     assert 0 < moved < 8 * (500 * n_taken + 2000 * 20) < X.nbytes / 2
 
-    monkeypatch.setattr(reducing, "HELD", 1000)
-    monkeypatch.setattr(reducing, "MOST_RELEVANT", 200)
     before = sent_to_client(cluster)
-    agree(MMFS(10).fit(data, y), known, 1e-6)
-    assert 0 < sent_to_client(cluster) - before < 8 * (500 * 200 + 200 * 40)  # nothing of length N
+    agree(MMFS(10, keep_scores=False).fit(data, y), known)
+    fetched = 8 * 500 * (known.n_iter_ * 150 + 50)
+    assert 0 < sent_to_client(cluster) - before < fetched
 
 
 def test_from_a_store(cluster, tmp_path):

@@ -13,8 +13,8 @@ from sklearn.feature_selection import chi2, f_classif
 from sklearn.svm import LinearSVC
 
 from benchmarks.measure import seconds_of
-from mmfs import FCBF, FGM, GDM, MMFS, MRMR, QPFS, SVMRFE, MaxRel, posing
-from mmfs.solvers import elimination
+from mmfs import FCBF, FGM, GDM, MMFS, MRMR, QPFS, SVMRFE, MaxRel, prepare
+from mmfs.solvers import tuning
 
 GAMMAS = (1e-4, 1e-3, 1e-2, 1e-1, 1.0)  # of the paper's MMFS-DCD, in the scale of unit norm
 TUNED = "MMFS-DCD"
@@ -163,7 +163,7 @@ def bagged(X, y, k, center):
 
 def with_constants(name, selector, **constants) -> Method:
     """A variant of MMFS with other values of the constants behind it."""
-    known = {posing: ("HEAD_ROOM", "OF_CHANCE", "CANDIDATES"), elimination: ("SHARE",)}
+    known = {prepare: ("HEAD_ROOM", "OF_CHANCE", "CANDIDATES"), tuning: ("GIVEN_UP",)}
     plain = ours(name, selector)
 
     def select(X, y, k, center):
@@ -290,7 +290,7 @@ VARIANTS = [
         at_gamma_of(_ALIGNED, "elimination"),
         True,
     ),
-    with_constants("elimination, one at a time", MMFS(), SHARE=0.0),
+    with_constants("elimination, one at a time", MMFS(), GIVEN_UP=0.0),
     with_constants("elimination from 2 k", MMFS(), HEAD_ROOM=2.0, CANDIDATES=200),
     with_constants("elimination to a quarter of chance", MMFS(), OF_CHANCE=0.25),
     with_constants("elimination to the level of chance", MMFS(), OF_CHANCE=1.0),

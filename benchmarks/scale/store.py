@@ -82,7 +82,7 @@ def _work(what: str, path: Path, shape: list[int]) -> dict[str, Any]:
                 "difference": float(np.abs(there.alpha_ - here.alpha_).max())}  # fmt: skip
     fit = MMFS(K, n_jobs=2 if "two" in what else None).fit(store)
     found = len(np.intersect1d(fit.indices_, signals_of(store.shape[1]))) / N_SIGNALS
-    return {"gigabytes": store.nbytes / 1e9, "passes": fit.n_passes_, "gap": fit.gap_,
+    return {"gigabytes": store.nbytes / 1e9, "passes": fit.n_scans_, "gap": fit.gap_,
             "signals_found": found}  # fmt: skip
 
 

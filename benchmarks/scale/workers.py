@@ -91,7 +91,7 @@ def _fit(path: Path, block: int, n_workers: int) -> dict[str, Any]:
 
 def _found(fit: MMFS) -> dict[str, Any]:
     found = len(np.intersect1d(fit.indices_, signals_of(fit.n_features_in_))) / N_SIGNALS
-    return {"passes": fit.n_passes_, "rounds": fit.n_iter_, "gap": fit.gap_, "signals_found": found}
+    return {"passes": fit.n_scans_, "rounds": fit.n_iter_, "gap": fit.gap_, "signals_found": found}
 
 
 if __name__ == "__main__":

@@ -30,7 +30,7 @@ def rows(name: str, folder: Path | None, quick: bool) -> list[dict]:
         for solver, timed in in_turns(_contenders(case, k), turns=2 if quick else 3).items():
             fit = getattr(timed, "result", None)
             gap = "" if fit is None else f"{fit.gap_:.1e}"
-            passes = "" if fit is None else fit.n_passes_
+            passes = "" if fit is None else fit.n_scans_
             out.append(row(name, solver, timed, K=k, gap=gap, passes=passes))
     return out
 

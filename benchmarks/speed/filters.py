@@ -43,7 +43,7 @@ def _more(case: Case, timed) -> dict:
     result = getattr(timed, "result", None)
     known = {"passes": "", "rounds": "", "support": "", "gap": "", "found": ""}
     if isinstance(result, MMFS):
-        known |= {"passes": result.n_passes_, "rounds": result.n_iter_, "gap": f"{result.gap_:.1e}"}
+        known |= {"passes": result.n_scans_, "rounds": result.n_iter_, "gap": f"{result.gap_:.1e}"}
         known["support"] = int(np.count_nonzero(result.alpha_))
     if hasattr(result, "get_support") and len(case.signals):
         selected = result.get_support(indices=True)

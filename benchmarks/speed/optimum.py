@@ -17,8 +17,7 @@ from benchmarks.measure import seconds_of
 from benchmarks.speed.cases import make
 from benchmarks.speed.timing import Contender, Unable, in_turns, row
 from mmfs import MMFS
-from mmfs.posing import pose
-from mmfs.solvers import AtGamma, solve
+from mmfs.solvers import FixedGamma, solve
 
 PART = "optimum"
 CASES = [
@@ -41,20 +40,20 @@ def rows(name: str, folder: Path | None, quick: bool) -> list[dict]:
     case = make(name, folder, quick)
     X, center = case.X, not case.sparse  # sparse columns stay sparse for the others
     others, (F, y) = seconds_of(lambda: _aligned(X, case.y, center))
-    model, rng = MMFS(center=center), np.random.RandomState(0)
-    pose(model, X, case.y, rng)  # a turn that does not count
-    own, posed = seconds_of(lambda: pose(model, X, case.y, rng))
+    model = MMFS(center=center)
+    model._prepare(X, case.y)  # a turn that does not count
+    own, (prepared, _) = seconds_of(lambda: model._prepare(X, case.y))
     out = []
     for k in NUMBERS:
         fit = MMFS(k, center=center, rank="alpha", tol=1e-10).fit(X, case.y)
         b, best = fit.b_, _objective(F, y, fit.alpha_, fit.b_)
 
         def ours(tol, gamma=fit.gamma_, k=k):
-            return solve(posed.problem, AtGamma(gamma, k), tol=tol)
+            return solve(prepared.problem, FixedGamma(gamma, k), tol=tol)
 
         def weights_of(solution):
             alpha = np.zeros(X.shape[1])
-            alpha[solution.taken.J] = solution.alpha
+            alpha[solution.J] = solution.weights
             return alpha
 
         solvers = {"MMFS": (ours, weights_of)} | _peers(F, y, b)
