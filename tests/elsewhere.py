@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse as sp
 
-from mmfs import Rows, write_store
+from mmfs import RowStream, write_store
 
 
 def stored(X):
@@ -25,7 +25,7 @@ def rows_of_store(X):
 
 
 def by_rows(X, height=7):
-    return Rows(lambda: (X[a : a + height] for a in range(0, X.shape[0], height)), X.shape)
+    return RowStream(lambda: (X[a : a + height] for a in range(0, X.shape[0], height)), X.shape)
 
 
 ELSEWHERE = {

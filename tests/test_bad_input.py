@@ -53,7 +53,7 @@ PARAMETERS = [
     ({"kernel": "cubic"}, r"kernel must be one of 'aligned', 'linear', .* got 'cubic'\."),
     (
         {"kernel": 3},
-        r"kernel must be one of .* a function of the correlation, or an hsic.*, got 3\.",
+        r"kernel must be one of .* a function of the correlation, or an HSIC.*, got 3\.",
     ),
     ({"relevance": "chi2"}, r"relevance must be one of 'correlation', .* got 'chi2'\."),
     ({"formulation": "dual"}, r"formulation must be one of 'squared_bias', 'constrained'"),

@@ -6,7 +6,7 @@ import scipy.sparse as sp
 from scipy.optimize import minimize
 
 from mmfs import MMFS, prepare
-from mmfs.choosing.cv import Candidate, _selections
+from mmfs.model_selection.cv import Candidate, _selections
 from mmfs.prepare import CANDIDATES
 from mmfs.relevance import level_of_chance
 

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 from mmfs import MMFS, SelectionDisplay
 from mmfs.datasets import make_planted
-from mmfs.hsic import hsic
+from mmfs.hsic import HSIC
 from mmfs.report.page import relevance_caption
 from mmfs.report.record import made_redundant
 from mmfs.solvers.qp import solve_dual
@@ -171,7 +171,7 @@ def test_numbers_of_columns_and_every_storage(planted, store):
     "options",
     [
         {"kernel": "hsic", "relevance": "hsic"},
-        {"kernel": hsic(None), "relevance": "hsic"},
+        {"kernel": HSIC(None), "relevance": "hsic"},
         {"relevance": "mutual_info"},
         {"formulation": "constrained"},
         {"center": False},

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from sklearn.exceptions import ConvergenceWarning
 
 from mmfs import FGM, GDM
+from mmfs.baselines.groups import GroupSVM, bound, norms, shrink
 from mmfs.columns import Columns
-from mmfs.comparators.groups import GroupSVM, bound, norms, shrink
 from tests.reference import selectors
 
 # Columns of +-1 that are balanced: mean zero, variance one. The first is y, the second is wrong

@@ -14,7 +14,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.datasets import dump_svmlight_file
 
-from mmfs.io import FORMATS, FileProblem, Table, read_table, text, write_table
+from mmfs.io import FORMATS, FileProblem, Table, csv, read_table, write_table
 
 ENDINGS = [
     "csv", "csv.gz", "csv.xz", "csv.zst", "tsv", "tsv.gz", "parquet", "arrow", "svm", "svm.gz",
@@ -218,13 +218,13 @@ def test_data_are_parsed_once_also_with_the_target_in_another_file(tmp_path, mon
     genes, clinic = tmp_path / "genes.csv", tmp_path / "clinic.csv"
     genes.write_text("gene,s1,s2\ng1,1,2\ng2,3,5\n")
     clinic.write_text("sample,kind\ns2,q\ns1,p\n")
-    parsed, real = [], text._parsed
+    parsed, real = [], csv._parsed
 
     def counted(path, *rest, **more):
         parsed.append(path)
         return real(path, *rest, **more)
 
-    monkeypatch.setattr(text, "_parsed", counted)
+    monkeypatch.setattr(csv, "_parsed", counted)
     table = read_table(genes, transpose=True, target=f"{clinic}:kind")
     assert table.y.tolist() == ["p", "q"] and parsed == [genes, clinic]
 
@@ -593,7 +593,7 @@ def test_tables_that_are_read_in_several_blocks(tmp_path, monkeypatch):
     asked = {"target": "label", "exclude": ["mixed"]}
     whole = read_table(tmp_path / "a.csv", **asked)
     for size in (20, 64, 333):
-        monkeypatch.setattr(text, "LINES", size)
+        monkeypatch.setattr(csv, "LINES", size)
         found = read_table(tmp_path / "a.csv", **asked)
         np.testing.assert_array_equal(found.X, whole.X)
         assert found.y.tolist() == whole.y.tolist()
@@ -605,7 +605,7 @@ def test_tables_that_are_read_in_several_blocks(tmp_path, monkeypatch):
 
 
 def test_a_quote_that_is_never_closed_does_not_hang(tmp_path, monkeypatch):
-    monkeypatch.setattr(text, "LINES", 1 << 16)
+    monkeypatch.setattr(csv, "LINES", 1 << 16)
     rows = "".join(f"{i},{i}\n" for i in range(300_000))
     (tmp_path / "a.csv").write_text('a,b\n1,"2\n' + rows)
     start = time.monotonic()

@@ -11,13 +11,13 @@ import mmfs.hsic
 from mmfs import MMFS, MMFSCV, MaxRel
 from mmfs.columns import Columns
 from mmfs.datasets import make_nonlinear
-from mmfs.hsic import RowComparison, hsic
+from mmfs.hsic import HSIC, RowComparison
 from tests.reference.hsic import delta, features, gaussian, of_column
 
 
 @pytest.mark.filterwarnings("ignore:No features were selected")
 @parametrize_with_checks(
-    [MMFS(kernel="hsic", relevance="hsic"), MMFS(kernel=hsic(10, 1), relevance="hsic", n_jobs=2)]
+    [MMFS(kernel="hsic", relevance="hsic"), MMFS(kernel=HSIC(10, 1), relevance="hsic", n_jobs=2)]
 )
 def test_scikit_learn_conventions(estimator, check):
     check(estimator)
@@ -29,7 +29,7 @@ def comparison(X, how):
     return RowComparison(columns, how), columns
 
 
-@pytest.mark.parametrize("how", [hsic(), hsic(7, 2), hsic(None), hsic(20, 3, seed=5)], ids=str)
+@pytest.mark.parametrize("how", [HSIC(), HSIC(7, 2), HSIC(None), HSIC(20, 3, seed=5)], ids=str)
 @pytest.mark.parametrize("store", [np.asarray, sp.csc_array, sp.csr_array])
 def test_products_are_those_of_the_matrices(how, store, monkeypatch):
     monkeypatch.setattr(mmfs.hsic, "NUMBERS", 2_000)  # several tiles and parts
@@ -60,7 +60,7 @@ def test_relevance_is_that_of_the_matrices(kind):
         "two outputs": np.linalg.qr(rng.standard_normal((100, 2)))[0],
     }[kind]
     selector = MMFS(2, kernel="hsic", relevance="hsic").fit(X, y)
-    blocks = hsic().rows(100)
+    blocks = HSIC().rows(100)
     if kind == "classes":
         target = features(lambda rows: delta(y[rows]), blocks)
     else:
@@ -75,7 +75,7 @@ def test_relevance_is_that_of_the_matrices(kind):
 
 @given(st.integers(2, 200), st.one_of(st.none(), st.integers(3, 60)), st.integers(1, 4))
 def test_blocks_use_every_row_in_every_shuffle(n_rows, size, n_shuffles):
-    rows = hsic(size, n_shuffles).rows(n_rows)
+    rows = HSIC(size, n_shuffles).rows(n_rows)
     n_blocks = 1 if size is None else max(1, n_rows // size)
     n_shuffles = n_shuffles if n_blocks > 1 else 1
     more = n_rows % n_blocks > 0  # then a last block that repeats some rows
@@ -128,7 +128,7 @@ def test_agrees_with_pyhsiclasso():
         residual = other.Xty.ravel() - other.X.T @ (other.X @ beta)
         level = residual[beta > 0].mean()  # lambda, where its path ended
         mine = MMFS(
-            gamma=level / beta.sum(), kernel=hsic(None), relevance="hsic", task=kind, C=np.inf,
+            gamma=level / beta.sum(), kernel=HSIC(None), relevance="hsic", task=kind, C=np.inf,
             tol=1e-8,
         ).fit(X, y)  # fmt: skip
         np.testing.assert_allclose(mine.relevance_, other.Xty.ravel(), atol=1e-5)
@@ -172,12 +172,12 @@ def test_mistakes():
     with pytest.raises(ValueError, match="center=False has no meaning with kernel='hsic'"):
         MMFS(3, kernel="hsic", center=False).fit(X, y)
     with pytest.raises(ValueError, match="block_size must be a whole number of at least 3 or None"):
-        hsic(block_size=2)
+        HSIC(block_size=2)
     for wrong in ({"n_shuffles": 0}, {"block_size": "x"}, {"block_size": 50.0}, {"seed": None}):
         with pytest.raises(ValueError, match="is not possible"):
-            hsic(**wrong)
+            HSIC(**wrong)
     with pytest.raises(ValueError, match=r"one block of 5,001 rows .* set block_size"):
-        hsic(None).rows(5001)
+        HSIC(None).rows(5001)
     with pytest.raises(ValueError, match="needs the relevance of each feature as an array"):
         MMFS(3, kernel="precomputed", relevance="hsic").fit(np.eye(5))
 
@@ -195,7 +195,7 @@ def test_offsets_do_not_matter_to_relevance_without_centring():
 
 def test_details_for_kernel_and_relevance():
     X, y, _ = make_nonlinear(120, 30)
-    for how in (hsic(20), hsic(None)):
+    for how in (HSIC(20), HSIC(None)):
         one = MMFS(5, kernel=how, relevance=how, keep_scores=False).fit(X, y)
         two = MMFS(5, kernel=how, relevance="hsic").fit(X, y)
         assert one.indices_.tolist() == two.indices_.tolist()
@@ -208,5 +208,5 @@ def test_a_column_that_varies_in_one_row_is_like_itself():
     for row in range(0, 205, 10):
         X = np.random.default_rng(0).standard_normal((205, 3))
         X[:, 0] = np.arange(205) == row
-        selector = MMFS(1, kernel=hsic(50, n_shuffles=1), C=np.inf, gamma=0.1).fit(X, X[:, 0] * 5.0)
+        selector = MMFS(1, kernel=HSIC(50, n_shuffles=1), C=np.inf, gamma=0.1).fit(X, X[:, 0] * 5.0)
         assert selector.alpha_[0] < 1 and selector.redundancy_[0] > 0.5

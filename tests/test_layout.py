@@ -7,7 +7,7 @@ SOURCE = Path(__file__).parents[1] / "src" / "mmfs"
 
 # A room may use those to its left.
 ROOMS = [
-    ["_compiled", "needed", "warn"],
+    ["_compiled", "optional", "warn"],
     ["order", "settings", "sources"],
     ["columns"],
     ["discretize", "hsic", "target"],
@@ -19,9 +19,9 @@ ROOMS = [
     ["base", "prepare"],
     ["fit"],
     ["explain"],
-    ["selector", "comparators"],
-    ["choosing"],
-    ["comparing"],
+    ["selector", "baselines"],
+    ["model_selection"],
+    ["compare"],
     ["plots"],
     ["io"],
     ["datasets"],

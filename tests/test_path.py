@@ -12,7 +12,7 @@ from sklearn.linear_model import lars_path
 
 from mmfs import MMFS, certify_path, mmfs_path
 from mmfs.columns import Columns
-from mmfs.kernels import rbf, similarity_of
+from mmfs.kernels import RBF, similarity_of
 from mmfs.problem import Problem
 from mmfs.solvers.path import falling_gammas
 from mmfs.solvers.qp import solve_dual
@@ -29,7 +29,7 @@ def wide():
     return X, y
 
 
-@pytest.mark.parametrize("kernel", ["aligned", "linear", "poly2", rbf(0.7)])
+@pytest.mark.parametrize("kernel", ["aligned", "linear", "poly2", RBF(0.7)])
 @pytest.mark.parametrize("C", [0.1, 1.0, np.inf])
 def test_every_point_is_the_optimum_at_its_gamma(wide, kernel, C):
     X, y = wide[0][:, :60], wide[1]

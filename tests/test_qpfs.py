@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mmfs import MMFS, QPFS
-from mmfs.comparators.qpfs import nystrom_map
+from mmfs.baselines.qpfs import nystrom_map
 from tests.reference import discrete, selectors
 
 

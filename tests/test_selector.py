@@ -20,7 +20,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from mmfs import MMFS, MMFSCV, StabilitySelector, compare
 from mmfs.datasets import make_planted
-from mmfs.kernels import rbf
+from mmfs.kernels import RBF
 from mmfs.warn import ChanceWarning
 
 VARIANTS = [
@@ -29,7 +29,7 @@ VARIANTS = [
     MMFS(0.5, gamma=0.1),
     MMFS(kernel="linear", C=np.inf),
     MMFS(kernel="poly2", center=False),
-    MMFS(kernel=rbf(0.5)),
+    MMFS(kernel=RBF(0.5)),
     MMFS(formulation="constrained"),
     MMFS(relevance="mutual_info"),
     MMFS(relevance="binned_mutual_info", n_jobs=2),

@@ -16,7 +16,7 @@ from sklearn.linear_model import Lasso
 from mmfs import MMFS
 from mmfs import fit as fit_module
 from mmfs._compiled import descent
-from mmfs.kernels import rbf
+from mmfs.kernels import RBF
 from mmfs.solvers import tuning
 from mmfs.solvers.qp import solve_dual, solve_primal
 from tests.reference.explicit import class_basis, similarity, standardised
@@ -40,7 +40,7 @@ def explicit_problem(X, y, kernel, center=True):
 
 
 @pytest.mark.parametrize("C", [0.03, 1.0, np.inf])
-@pytest.mark.parametrize("kernel", ["aligned", "linear", "poly2", "rbf", rbf(0.7)])
+@pytest.mark.parametrize("kernel", ["aligned", "linear", "poly2", "rbf", RBF(0.7)])
 @pytest.mark.parametrize("formulation", ["squared_bias", "constrained"])
 def test_all_solvers_on_all_storages_reach_the_same_optimum(data, formulation, kernel, C):
     X, y = data

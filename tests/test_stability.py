@@ -18,8 +18,8 @@ from mmfs import (
     MaxRel,
     StabilitySelector,
 )
-from mmfs.choosing.knockoffs import knockoff_threshold, knockoffs
-from mmfs.choosing.stability import _select_in_halves, unimodal_bound, worst_case_bound
+from mmfs.model_selection.knockoffs import knockoff_threshold, knockoffs
+from mmfs.model_selection.stability import _select_in_halves, unimodal_bound, worst_case_bound
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore:no feature was selected in", "ignore:no selection has a false discovery rate"

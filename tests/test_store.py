@@ -33,7 +33,7 @@ from mmfs import (
     write_store,
 )
 from mmfs.io import Asked, FileProblem, convert_to_store, read_table
-from mmfs.io import runs as runs_module
+from mmfs.io import external_sort as runs_module
 from mmfs.sources import StoreProblem
 from mmfs.sources.store import PORTION, checksum_of, file_checksum, header_checksum
 from tests.elsewhere import ELSEWHERE
@@ -497,11 +497,11 @@ def asked(path, **more):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_from_files_of_every_kind(tmp_path, monkeypatch, kind):
-    from mmfs.io import parts, svmlight, text
+    from mmfs.io import chunks, csv, svmlight
 
-    monkeypatch.setattr(parts, "SIZE", 600)
+    monkeypatch.setattr(chunks, "SIZE", 600)
     monkeypatch.setattr(svmlight, "CHUNK", 1000)
-    monkeypatch.setattr(text, "LINES", 5000)
+    monkeypatch.setattr(csv, "LINES", 5000)
     X, y = example()
     path = write(tmp_path, kind, X, y)
     whole = asked(path).read()
@@ -595,9 +595,9 @@ def interrupted(path, place, monkeypatch):
 
 
 def test_blank_stretches_of_a_table_do_not_count_as_parts(tmp_path, monkeypatch):
-    from mmfs.io import text
+    from mmfs.io import csv
 
-    monkeypatch.setattr(text, "LINES", 3000)
+    monkeypatch.setattr(csv, "LINES", 3000)
     X, y = example()
     path = write(tmp_path, "csv", X, y)
     lines = path.read_text().splitlines()
@@ -643,10 +643,10 @@ def test_text_among_numbers_is_refused(tmp_path):
 SLOW = """
 import sys, time
 from pathlib import Path
-from mmfs.io import Asked, convert_to_store, runs, svmlight
+from mmfs.io import Asked, convert_to_store, external_sort, svmlight
 
 svmlight.CHUNK = 1000
-write, merge = runs.Runs._write, runs.Runs.merge
+write, merge = external_sort.Runs._write, external_sort.Runs.merge
 
 def slowly(self, *work):
     time.sleep(0.05)
@@ -658,7 +658,7 @@ def merging(self, *work):
     time.sleep(0.05)
     return merge(self, *work)
 
-runs.Runs._write, runs.Runs.merge = slowly, merging
+external_sort.Runs._write, external_sort.Runs.merge = slowly, merging
 print("parts before", len(list(Path(sys.argv[2]).parent.glob(".*.unfinished/runs/run-*[0-9]"))))
 convert_to_store(Asked(Path(sys.argv[1])), Path(sys.argv[2]), memory=1 << 15)
 print("done", flush=True)

@@ -6,7 +6,7 @@ import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 
 from mmfs import SVMRFE
-from mmfs.comparators import svmrfe
+from mmfs.baselines import svmrfe
 from tests.reference import selectors
 
 

@@ -1,9 +1,16 @@
 """Max-margin feature selection."""
 
-from mmfs.choosing import MMFSCV, MMFSIC, KnockoffSelector, StabilitySelector, mmfs_path
-from mmfs.comparators import FCBF, FGM, GDM, MRMR, QPFS, SVMRFE, MaxRel
-from mmfs.comparing import Comparison, compare
+from mmfs.baselines import FCBF, FGM, GDM, MRMR, QPFS, SVMRFE, MaxRel
+from mmfs.compare import Comparison, compare
 from mmfs.io import write_store
+from mmfs.model_selection import (
+    MMFSCV,
+    MMFSIC,
+    KnockoffSelector,
+    SelectionPath,
+    StabilitySelector,
+    mmfs_path,
+)
 from mmfs.plots import (
     ComparisonDisplay,
     PathDisplay,
@@ -12,8 +19,7 @@ from mmfs.plots import (
     SimilarityDisplay,
 )
 from mmfs.selector import MMFS
-from mmfs.sources import RowStream as Rows
-from mmfs.sources import Store, open_store
+from mmfs.sources import RowStream, Store, open_store
 
 __version__ = "0.1.0"
 
@@ -32,9 +38,10 @@ __all__ = [
     "KnockoffSelector",
     "MaxRel",
     "PathDisplay",
-    "Rows",
+    "RowStream",
     "ScoresDisplay",
     "SelectionDisplay",
+    "SelectionPath",
     "SimilarityDisplay",
     "StabilitySelector",
     "Store",

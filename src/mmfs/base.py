@@ -75,7 +75,7 @@ class Selector(SelectorMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array, DataFrame, sparse matrix, Dask array or DataFrame, Store or Rows
+        X : array, DataFrame, sparse matrix, Dask array or DataFrame, Store or RowStream
             The data, of shape (n_instances, n_features); or the folder of a column store.
         y : array of shape (n_instances,) or, for some methods, (n_instances, n_outputs)
             Class labels of any type, or real values.

@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mmfs.fit import CHANCE, FittedRecord
-from mmfs.hsic import hsic
+from mmfs.hsic import HSIC
 from mmfs.kernels import Precomputed, Similarity, similarity_of
-from mmfs.needed import needed
+from mmfs.optional import require
 from mmfs.prepare import first_scan, kind_of_relevance
 from mmfs.relevance import relevance_of
 from mmfs.validation import is_int, is_name
@@ -42,7 +42,7 @@ def explain(record: FittedRecord, X: Any, features: Any, n_dropped: int, names: 
     """A DataFrame with a row for every feature asked, of a fit on X, as read."""
     if not is_int(n_dropped) or n_dropped < 0:
         raise ValueError(f"n_dropped must be a whole number >= 0, got {n_dropped!r}.")
-    pandas = needed("pandas", "explain", "explain()")
+    pandas = require("pandas", "explain", "explain()")
     if features is None:
         asked = np.concatenate([record.indices, record.runners_up[:n_dropped]])
     else:
@@ -160,7 +160,7 @@ def _some_columns(record: FittedRecord, X: Any, J: Array) -> Known:
     columns, target, _ = first_scan(settings, X[:, J], record.y)
     similarity = similarity_of(settings.kernel, columns, target.Y.shape[1])
     kind = kind_of_relevance(settings)
-    if isinstance(kind, hsic) or (isinstance(kind, str) and kind in BY_COLUMN):
+    if isinstance(kind, HSIC) or (isinstance(kind, str) and kind in BY_COLUMN):
         r = relevance_of(kind, None, record.y, columns=columns, target=target)
         if scores is not None:
             _check_same_data(r, scores["relevance_"][J])

@@ -32,7 +32,7 @@ LEAST = 1e-4
 
 
 @dataclass(frozen=True)
-class hsic:
+class HSIC:
     """How rows are compared: in blocks of about `block_size` (None: all with each other)."""
 
     block_size: int | None = 50
@@ -68,11 +68,11 @@ class hsic:
         return np.concatenate(blocks)
 
 
-def as_hsic(value: Any) -> hsic | None:
+def as_hsic(value: Any) -> HSIC | None:
     """What "hsic" or an hsic stands for; None for anything else."""
     if isinstance(value, str) and value == "hsic":
-        return hsic()
-    return value if isinstance(value, hsic) else None
+        return HSIC()
+    return value if isinstance(value, HSIC) else None
 
 
 class RowComparison:
@@ -81,7 +81,7 @@ class RowComparison:
     Columns are handed over by their values, with unit variance, a column per row.
     """
 
-    def __init__(self, columns: Columns, how: hsic) -> None:
+    def __init__(self, columns: Columns, how: HSIC) -> None:
         self.columns = columns
         self.rows = how.rows(columns.shape[0])
         self.n_blocks, self.size = self.rows.shape

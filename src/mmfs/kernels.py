@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, Protocol, Self
 import numpy as np
 
 from mmfs.columns import Block, Columns, Facts
-from mmfs.hsic import RowComparison, as_hsic, hsic, unit_variance
+from mmfs.hsic import HSIC, RowComparison, as_hsic, unit_variance
 from mmfs.order import in_order
 from mmfs.sources import Each
 
@@ -34,7 +34,7 @@ def poly2(rho: Array) -> Array:
 
 
 @dataclass(frozen=True)
-class rbf:
+class RBF:
     """exp(-(1 - rho) / sigma^2): the Gaussian of the distance between unit-norm columns."""
 
     sigma: float = 1.0
@@ -43,7 +43,7 @@ class rbf:
         return np.exp((rho - 1.0) / self.sigma**2)
 
 
-FUNCTIONS: dict[str, Kernel] = {"poly2": poly2, "rbf": rbf()}
+FUNCTIONS: dict[str, Kernel] = {"poly2": poly2, "rbf": RBF()}
 KERNELS = ("aligned", "linear", *FUNCTIONS, "hsic")
 
 
@@ -289,7 +289,7 @@ class Dependence(OfColumns):
 
     largest, mirrors = 1.0 + 1e-12, True
 
-    def __init__(self, columns: Columns, how: hsic) -> None:
+    def __init__(self, columns: Columns, how: HSIC) -> None:
         self.columns, self.comparison = columns, RowComparison(columns, how)
         self.width = 1 + self.comparison.n_features // columns.shape[1]
 

@@ -6,10 +6,10 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from mmfs.choosing import MMFSCV, Path, mmfs_path
-from mmfs.comparing import Comparison, compare
+from mmfs.compare import Comparison, compare
 from mmfs.explain import name_of, similarities
-from mmfs.needed import needed
+from mmfs.model_selection import MMFSCV, SelectionPath, mmfs_path
+from mmfs.optional import require
 from mmfs.validation import names_of_columns, read_again
 
 Array = np.ndarray
@@ -33,7 +33,7 @@ class Display:
 
     def _axes(self, ax: Any, **size: Any) -> Any:
         if ax is None:
-            pyplot = needed("matplotlib.pyplot", "plot", "a plot")
+            pyplot = require("matplotlib.pyplot", "plot", "a plot")
             _, ax = pyplot.subplots(layout="constrained", **size)
         self.ax_, self.figure_ = ax, ax.figure
         return ax
@@ -171,13 +171,13 @@ class PathDisplay(Display):
 
     Parameters
     ----------
-    path : Path
+    path : SelectionPath
         As `mmfs_path` returns it.
     names : array or callable, default=None
         Names of the columns, or a function from column number to name, if the path has none.
     """
 
-    path: Path
+    path: SelectionPath
     names: Any = None
 
     @classmethod

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from mmfs.columns import Adjustment, Columns
-from mmfs.hsic import as_hsic, hsic
+from mmfs.hsic import HSIC, as_hsic
 from mmfs.kernels import Precomputed, similarity_of
 from mmfs.problem import Problem
 from mmfs.relevance import chance_of, given, level_of_chance, relevance_of
@@ -75,7 +75,7 @@ class PreparedProblem:
     @cached_property
     def level_of_chance(self) -> float:
         """The relevance that one in N random columns exceeds."""
-        if not isinstance(self.kind, hsic):
+        if not isinstance(self.kind, HSIC):
             return level_of_chance(self.n_usable, self.n_rows, self.n_outputs)
         assert self.columns is not None and self.target is not None
         r = relevance_of(self.kind, None, None, columns=self.columns, target=self.target.shuffled())
@@ -154,7 +154,7 @@ def check_combinations(settings: Settings) -> None:
             "center=False has no meaning with kernel='hsic', which only looks at differences "
             "between rows; leave center=True."
         )
-    if is_name(settings.kernel, "precomputed") and isinstance(settings.relevance, str | hsic):
+    if is_name(settings.kernel, "precomputed") and isinstance(settings.relevance, str | HSIC):
         raise ValueError(
             "kernel='precomputed' needs the relevance of each feature as an array, since X "
             f"holds similarities instead of data; got relevance={settings.relevance!r}."
@@ -176,7 +176,7 @@ def by_name(relevance: Any, X: Any) -> Any:
 def kind_of_relevance(settings: Settings) -> Any:
     """As asked for; "hsic" compares rows as the kernel does, if that is one of its kind."""
     if is_name(settings.relevance, "hsic"):
-        return as_hsic(settings.kernel) or hsic()
+        return as_hsic(settings.kernel) or HSIC()
     return settings.relevance
 
 

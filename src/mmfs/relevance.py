@@ -16,7 +16,7 @@ from sklearn.feature_selection import (
 
 from mmfs.columns import Columns, correlation
 from mmfs.discretize import DIGITS, three_states
-from mmfs.hsic import RowComparison, as_hsic, hsic
+from mmfs.hsic import HSIC, RowComparison, as_hsic
 from mmfs.target import Target
 
 Array = np.ndarray
@@ -71,7 +71,7 @@ def binned_mutual_info(columns: Columns, target: Target) -> Array:
     return as_correlation(states.information(target.labels[:, None], target.n_labels)[:, 0])
 
 
-def dependence(columns: Columns, target: Target, how: hsic) -> Array:
+def dependence(columns: Columns, target: Target, how: HSIC) -> Array:
     """HSIC of the target with each column, from 0 to 1."""
     comparison = RowComparison(columns, how)
     if target.of_classes:

@@ -10,9 +10,9 @@ from sklearn.utils.validation import check_is_fitted
 from mmfs.base import Selector
 from mmfs.explain import explain, noise_of
 from mmfs.fit import Fit, FittedRecord, fit
-from mmfs.hsic import hsic
+from mmfs.hsic import HSIC
 from mmfs.kernels import KERNELS
-from mmfs.needed import needed
+from mmfs.optional import require
 from mmfs.prepare import (
     PreparedProblem,
     by_name,
@@ -77,7 +77,7 @@ class MMFS(Selector):
         Similarity as a function of the correlation rho. "aligned" orients columns by the target
         first, so that a mirror image is as redundant as a copy; "linear" is rho as it stands,
         which *prefers* mirror images; "poly2" is rho**2; "rbf" is exp(rho - 1). "hsic" is
-        dependence of any shape, to be used with relevance="hsic" (`mmfs.hsic.hsic` sets its
+        dependence of any shape, to be used with relevance="hsic" (`mmfs.hsic.HSIC` sets its
         details). With "precomputed", X is the matrix of similarities itself. A callable maps an
         array of rho to an array of similarities and must be positive semi-definite.
     relevance : {"correlation", "mutual_info", "binned_mutual_info", "hsic"}, array or callable, \
@@ -182,7 +182,7 @@ class MMFS(Selector):
         "C": Rule(lambda v: is_real(v) and v > 0, "a positive number, or inf for a hard margin"),
         "theta": Rule(lambda v: is_real(v) and 0 < v < 1, "a number between 0 and 1"),
         "kernel": Rule(
-            lambda v: KERNEL.holds(v) or isinstance(v, hsic), f"{KERNEL.wanted}, or an hsic(...)"
+            lambda v: KERNEL.holds(v) or isinstance(v, HSIC), f"{KERNEL.wanted}, or an HSIC(...)"
         ),
         "relevance": RELEVANCE,
         "relevance_scale": Rule(lambda v: v is None or is_name(v, "max"), "None or 'max'"),
@@ -309,7 +309,7 @@ class MMFS(Selector):
             largest first) and `why` in words.
         """
         check_is_fitted(self)
-        needed("pandas", "explain", "explain()")  # before anything is read
+        require("pandas", "explain", "explain()")  # before anything is read
         X = read_again(self, X)
         names = names_of_columns(self, X, names)
         return explain(self._record, X, features, n_dropped, names)

@@ -5,12 +5,12 @@ from typing import Annotated
 import typer
 
 import mmfs
-from mmfs.cli.comparing import compare_methods
-from mmfs.cli.demonstrating import demo
+from mmfs.cli.compare import compare_methods
+from mmfs.cli.demo import demo
 from mmfs.cli.files import convert, info
-from mmfs.cli.following import path
 from mmfs.cli.options import command
-from mmfs.cli.selecting import explain, select
+from mmfs.cli.path import path
+from mmfs.cli.select import explain, select
 
 app = typer.Typer(
     help="Max-margin feature selection: the jointly most relevant, least redundant features.",

@@ -22,7 +22,7 @@ from mmfs.io import (
     format_of,
     read_table,
 )
-from mmfs.needed import needed
+from mmfs.optional import require
 from mmfs.report import record_of
 
 DATA, METHOD, OUTPUT = "Data", "Selection", "Output"
@@ -240,7 +240,7 @@ class Workers:
             raise ValueError(
                 "workers read from a column store; make one with mmfs convert FILE FOLDER."
             )
-        distributed = needed("distributed", "dask", "a cluster")
+        distributed = require("distributed", "dask", "a cluster")
         try:
             where = {"address": self.scheduler, "timeout": 10} if self.scheduler else {
                 "n_workers": self.workers, "threads_per_worker": 1, "dashboard_address": ":0",

@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from mmfs.datasets.catalogue import CATALOGUE, Entry, Remote
 from mmfs.io import FileProblem, Outputs, Progress, checksum
 from mmfs.io.streams import file_problems
-from mmfs.needed import needed
+from mmfs.optional import require
 
 Array = np.ndarray
 
@@ -106,7 +106,7 @@ def _home(folder: Any) -> Path:
             what = "folder" if folder else f"the folder that {FOLDER} names"
             raise FileProblem(f"{what} {given} does not exist; make it, or name another.")
         return Path(given)
-    pooch = needed("pooch", "datasets", f"loading without a folder (or {FOLDER})")
+    pooch = require("pooch", "datasets", f"loading without a folder (or {FOLDER})")
     return Path(pooch.os_cache("mmfs"))
 
 
@@ -144,13 +144,13 @@ def _fetched(
                 "download it again."
             )
         return path
-    pooch = needed("pooch", "datasets", "downloading a data set")
+    pooch = require("pooch", "datasets", "downloading a data set")
     try:
         pooch.get_logger().setLevel("WARNING")
         fetch = pooch.HTTPDownloader(progressbar=_Bar(name, progress), timeout=60)
         pooch.retrieve(remote.url, expected, remote.file, home, downloader=fetch)
     except (OSError, ValueError) as error:  # of the network, the disk, or a checksum
-        lost = isinstance(error, needed("requests", "datasets").ConnectionError)
+        lost = isinstance(error, require("requests", "datasets").ConnectionError)
         why = "no connection" if lost else str(error).partition("\n")[0].rstrip(".")
         raise FileProblem(
             f"{name} could not be downloaded from {remote.url} ({why}); fetch it elsewhere and "

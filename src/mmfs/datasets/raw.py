@@ -15,7 +15,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 
 from mmfs.io import FileProblem, Progress, read_svmlight
 from mmfs.io.streams import file_problems, open_stream
-from mmfs.needed import needed
+from mmfs.optional import require
 
 Array = np.ndarray
 Parts = dict[str, Any]  # of a Dataset
@@ -118,7 +118,7 @@ def matlab(path: Path, classes: Sequence[str]) -> Parts:
 
 def rdata(path: Path, classes: Sequence[str]) -> Parts:
     """x (a table) and y (a factor) of the one list in an R file."""
-    library = needed("rdata", "datasets", "this data set")
+    library = require("rdata", "datasets", "this data set")
     with file_problems(path, "an R file", (Exception,)):
         (content,) = library.read_rda(path).values()
         x, y = content["x"], np.asarray(content["y"])

@@ -11,7 +11,7 @@ import numpy as np
 
 from mmfs.io.streams import FileProblem, Progress, file_problems
 from mmfs.io.table import Table, Wanted, position
-from mmfs.needed import needed
+from mmfs.optional import require
 
 Array = np.ndarray
 
@@ -33,7 +33,7 @@ SMALL = ("float", "halffloat", "int8", "int16", "uint8", "uint16", "bool")
 
 def read_parquet(path: Path, wanted: Wanted, progress: Progress | None) -> Table:
     """The wanted columns of a Parquet file, a few hundred at a time."""
-    parquet = needed("pyarrow.parquet", "data")
+    parquet = require("pyarrow.parquet", "data")
     with arrow_problems(path, "Parquet"):
         file = parquet.ParquetFile(path, pre_buffer=False)
 
@@ -53,7 +53,7 @@ def read_arrow(path: Path, wanted: Wanted, progress: Progress | None) -> Table:
 def parquet_columns(path: Path, name: str, by: str | None) -> dict[str, list]:
     """A column of a Parquet file, and those that may name its rows."""
     with arrow_problems(path, "Parquet"):
-        file = needed("pyarrow.parquet", "data").ParquetFile(path, pre_buffer=False)
+        file = require("pyarrow.parquet", "data").ParquetFile(path, pre_buffer=False)
         return file.read(columns=with_some(file.schema_arrow.names, path, name, by)).to_pydict()
 
 
@@ -66,7 +66,7 @@ def arrow_columns(path: Path, name: str, by: str | None) -> dict[str, list]:
 
 def _opened(path: Path) -> tuple[Any, Callable[[list[str]], Any]]:
     """The table of an Arrow file, and what gets columns of it, which are checked before use."""
-    pyarrow = needed("pyarrow", "data")
+    pyarrow = require("pyarrow", "data")
     table = pyarrow.ipc.open_file(pyarrow.memory_map(str(path))).read_all()
 
     def select(names: list[str]) -> Any:
@@ -263,7 +263,7 @@ def arrow_problems(path: Path, kind: str) -> Any:
 
 def as_arrow(table: Table) -> Any:
     """An Arrow table: names of rows, features, target."""
-    pyarrow = needed("pyarrow", "data")
+    pyarrow = require("pyarrow", "data")
     X = dense_block(table.X)
     columns: list[tuple[str, Any]] = [(table.name(j), X[:, j]) for j in range(X.shape[1])]
     if table.row_names is not None:
@@ -301,11 +301,11 @@ def dense_block(X: Any) -> Array:
 
 
 def write_parquet(table: Table, path: Path, compression: str) -> None:
-    needed("pyarrow.parquet", "data").write_table(as_arrow(table), path)
+    require("pyarrow.parquet", "data").write_table(as_arrow(table), path)
 
 
 def write_arrow(table: Table, path: Path, compression: str) -> None:
     arrow = as_arrow(table)
-    ipc = needed("pyarrow.ipc", "data")
+    ipc = require("pyarrow.ipc", "data")
     with ipc.new_file(str(path), arrow.schema) as file:
         file.write_table(arrow)

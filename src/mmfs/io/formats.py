@@ -7,9 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mmfs.io import arrays, arrow, hdf, mtx, text
-from mmfs.io.outputs import Outputs
-from mmfs.io.parts import (
+from mmfs.io import arrays, arrow, csv, hdf, mtx
+from mmfs.io.chunks import (
     Parts,
     npy_parts,
     npz_parts,
@@ -17,6 +16,7 @@ from mmfs.io.parts import (
     svmlight_parts,
     text_parts,
 )
+from mmfs.io.outputs import Outputs
 from mmfs.io.streams import FileProblem, Progress, split_compression
 from mmfs.io.svmlight import read_svmlight, write_svmlight
 from mmfs.io.table import Table, Wanted, without_formulas
@@ -42,21 +42,21 @@ class Format(NamedTuple):
 
 def _read_svm(path: Path, wanted: Wanted, progress: Progress | None) -> Table:
     X, y, groups, first = read_svmlight(path, progress=progress)
-    return Table(X, text.as_whole(y), groups=groups, numbered_from=first)
+    return Table(X, csv.as_whole(y), groups=groups, numbered_from=first)
 
 
 def _write_separated(separator: str) -> Writer:
-    return lambda table, path, compression: text.write_text(table, path, separator, compression)
+    return lambda table, path, compression: csv.write_text(table, path, separator, compression)
 
 
 FORMATS = {
     "csv": Format(
-        (".csv",), text.read_text, _write_separated(","), compressed=True,
-        columns=text.text_columns, parts=text_parts,
+        (".csv",), csv.read_text, _write_separated(","), compressed=True,
+        columns=csv.text_columns, parts=text_parts,
     ),
     "tsv": Format(
-        (".tsv", ".tab", ".txt"), text.read_text, _write_separated("\t"), compressed=True,
-        columns=text.text_columns, parts=text_parts,
+        (".tsv", ".tab", ".txt"), csv.read_text, _write_separated("\t"), compressed=True,
+        columns=csv.text_columns, parts=text_parts,
     ),
     "parquet": Format(
         (".parquet", ".pq"), arrow.read_parquet, arrow.write_parquet,

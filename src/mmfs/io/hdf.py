@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from mmfs.io.arrays import MOST_PACKED, matrix, only_matrix, plain, with_parts
 from mmfs.io.streams import FileProblem, Progress, file_problems
 from mmfs.io.table import Table, Wanted, position
-from mmfs.needed import needed
+from mmfs.optional import require
 
 BLOCK = 1 << 26  # bytes read at a time
 
@@ -62,7 +62,7 @@ def _in_blocks(dataset: Any, progress: Progress | None) -> np.ndarray:
 
 def read_h5ad(path: Path, wanted: Wanted, progress: Progress | None) -> Table:
     """X, names of var and obs, and a column of obs as the target."""
-    read_elem = needed("anndata.io", "anndata").read_elem
+    read_elem = require("anndata.io", "anndata").read_elem
     with _opened(path) as file:
         if not {"X", "obs", "var"} <= set(file):
             raise FileProblem(f"{path} is not an AnnData file: it lacks X, obs or var.")
@@ -82,7 +82,7 @@ def read_h5ad(path: Path, wanted: Wanted, progress: Progress | None) -> Table:
 
 
 def write_hdf(table: Table, path: Path, compression: str) -> None:
-    h5py = needed("h5py", "data")
+    h5py = require("h5py", "data")
     with h5py.File(path, "w") as file:
         if isinstance(table.X, np.ndarray):
             file["X"] = table.X
@@ -103,7 +103,7 @@ def write_hdf(table: Table, path: Path, compression: str) -> None:
 
 
 def write_h5ad(table: Table, path: Path, compression: str) -> None:
-    anndata = needed("anndata", "anndata")
+    anndata = require("anndata", "anndata")
     import pandas
 
     n_rows, n_columns = table.X.shape
@@ -126,7 +126,7 @@ def _is_sparse(item: Any) -> bool:
 
 @contextmanager
 def _opened(path: Path) -> Iterator[Any]:
-    h5py = needed("h5py", "data")
+    h5py = require("h5py", "data")
     with (
         file_problems(path, "HDF5", (Exception,)),
         _opened_elsewhere(path),

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mmfs.io import arrays, text
+from mmfs.io import arrays, csv
 from mmfs.io.formats import FORMATS, format_of
 from mmfs.io.streams import FileProblem, open_stream, split_compression
 from mmfs.io.table import Table, Wanted
@@ -162,7 +162,7 @@ def _refuse_common_column(
     names = [] if table.feature_names is None else list(table.feature_names[:LOOKED_AT])
     for name in set(names) & set(columns) if isinstance(table.X, np.ndarray) else ():
         here = set(table.X[:, names.index(name)].tolist())
-        there = {float(v) for v in columns[name] if v is not None and text.is_number(str(v))}
+        there = {float(v) for v in columns[name] if v is not None and csv.is_number(str(v))}
         if len(here) == table.X.shape[0] > 1 and here <= there:
             raise FileProblem(
                 f"the data and {path} both have a column {name!r} with the same values; if it "
@@ -177,7 +177,7 @@ def _names_rows(texts: dict[str, list[str]]) -> bool:
     """Whether some column tells rows apart: the first by any values, others by text."""
     for place, values in enumerate(texts.values()):
         told_apart = len(set(values)) == len(values) > 1
-        if told_apart and (place == 0 or not all(map(text.is_number, values))):
+        if told_apart and (place == 0 or not all(map(csv.is_number, values))):
             return True
     return False
 
@@ -202,14 +202,14 @@ def _refuse(
 def _lines(path: Path, n: int) -> tuple[Array, str]:
     """A value per line; a line more than there should be is a heading."""
     with open_stream(path) as stream:
-        lines = text.decoded(stream.file.read(), path).split("\n")
+        lines = csv.decoded(stream.file.read(), path).split("\n")
     lines = [line.strip() for line in lines]
     while lines and not lines[-1]:
         lines.pop()
-    if any(separator in line for line in lines[:1] for separator in text.SEPARATORS):
+    if any(separator in line for line in lines[:1] for separator in csv.SEPARATORS):
         raise FileProblem(f"{path} has several columns; say which, as in {path}:NAME.")
     if "" in lines:
         raise FileProblem(f"{path} has nothing in line {1 + lines.index('')}; fill it.")
-    heading = len(lines) == n + 1 and lines[0] not in lines[1:] and not text.is_number(lines[0])
+    heading = len(lines) == n + 1 and lines[0] not in lines[1:] and not csv.is_number(lines[0])
     words = f", below a heading, {lines[0]!r}" if heading else ""
     return np.array(lines[1:] if heading else lines, dtype=object), words

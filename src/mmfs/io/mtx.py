@@ -11,7 +11,7 @@ from mmfs.io.arrays import matrix
 from mmfs.io.outputs import open_output
 from mmfs.io.streams import FileProblem, Progress, file_problems, open_stream
 from mmfs.io.table import Table, Wanted
-from mmfs.needed import needed
+from mmfs.optional import require
 
 KIND = "Matrix Market file"
 TYPES = {"real": np.float64, "integer": np.int64, "pattern": None}
@@ -62,7 +62,7 @@ def _sparse(file: Any, path: Path, sizes: list[int], kind: Any, mirrored: int) -
 
 def _lines(file: Any, path: Path, n: int, kinds: list[Any]) -> Any:
     """The columns of the lines that are left, of which there must be n."""
-    pandas = needed("pandas", "explain")
+    pandas = require("pandas", "explain")
     if n == 0:
         return pandas.DataFrame({i: np.empty(0, kind) for i, kind in enumerate(kinds)})
     options = {"sep": r"\s+", "header": None, "na_filter": False, "float_precision": "round_trip"}

@@ -15,7 +15,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from mmfs.io.streams import FileProblem
-from mmfs.needed import needed
+from mmfs.optional import require
 
 # Exit code after SIGTERM or SIGHUP.
 TERMINATED = 143
@@ -131,5 +131,5 @@ def open_output(path: Path, compression: str) -> Any:
     if compression == ".bz2":
         return bz2.open(path, "wb")
     if compression == ".zst":
-        return needed("pyarrow", "data").CompressedOutputStream(str(path), "zstd")
+        return require("pyarrow", "data").CompressedOutputStream(str(path), "zstd")
     return path.open("wb")

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from mmfs.io import text
+from mmfs.io import csv
+from mmfs.io.chunks import Parts, as_rows
 from mmfs.io.formats import STORE, Format, Reader, format_of
 from mmfs.io.labels import Matching, file_and_part, is_file, labels_of_rows, names_of_columns
-from mmfs.io.parts import Parts, as_rows
 from mmfs.io.streams import FileProblem, Progress
 from mmfs.io.table import NoSuchName, Table, Wanted, unique_names
 
@@ -133,8 +133,8 @@ class Asked:
             )
         self.matching = Matching(by, by_order)
         self.assumed: tuple[str, ...] = ()  # known when it has been read
-        by_lines = transpose and self.kind.read is text.read_text
-        self._read = text.read_transposed if by_lines else self.kind.read
+        by_lines = transpose and self.kind.read is csv.read_text
+        self._read = csv.read_transposed if by_lines else self.kind.read
         self._turn = transpose and not by_lines
         inside = partial(_is_inside, path=path, kind=self.kind, read=self._read)
         self.wanted = Wanted(
@@ -181,7 +181,7 @@ class Asked:
             table = table.take(np.flatnonzero(keep))
         if self.target is not None and self.wanted.target is None:
             y, how = labels_of_rows(self.target, table, self.matching)
-            table = replace(table, y=text.as_numbers(y), target_name=_name_of(self.target))
+            table = replace(table, y=csv.as_numbers(y), target_name=_name_of(self.target))
             assumed.append(how)
         if self.groups is not None and self.wanted.groups is None:
             groups, how = labels_of_rows(self.groups, table, self.matching)

@@ -21,11 +21,11 @@ import scipy.sparse as sp
 from joblib import effective_n_jobs
 
 from mmfs.io.arrays import matrix, plain
+from mmfs.io.chunks import Parts, labels_of, table_parts
+from mmfs.io.external_sort import LABELS, Part, Runs, synced
 from mmfs.io.formats import STORE
 from mmfs.io.outputs import OrderlyEnd
-from mmfs.io.parts import Parts, labels_of, table_parts
 from mmfs.io.reading import Asked
-from mmfs.io.runs import LABELS, Part, Runs, synced
 from mmfs.io.streams import FileProblem, Progress
 from mmfs.io.table import Table, unique_names
 from mmfs.sources import Elsewhere, Store, open_store

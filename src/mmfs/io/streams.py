@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from mmfs.needed import needed
+from mmfs.optional import require
 from mmfs.sources.store import HEADER
 
 # Told what goes on, how much of it is done, and how much there is.
@@ -136,7 +136,7 @@ def _decompressed(raw: _Counted, compression: str) -> Any:
     if compression == ".bz2":
         return bz2.BZ2File(file)
     if compression == ".zst":
-        pyarrow = needed("pyarrow", "data")
+        pyarrow = require("pyarrow", "data")
         unpacked = pyarrow.CompressedInputStream(pyarrow.PythonFile(file), "zstd")
         return io.BufferedReader(unpacked, BUFFER)
     return file

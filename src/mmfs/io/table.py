@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mmfs.io.streams import FileProblem
-from mmfs.needed import needed
+from mmfs.optional import require
 
 Array = np.ndarray
 
@@ -22,7 +22,7 @@ class Table:
 
     Attributes
     ----------
-    X : ndarray, csr_array, csc_array, Store or Rows
+    X : ndarray, csr_array, csc_array, Store or RowStream
         The features.
     y : ndarray or None
         The target.
@@ -63,7 +63,7 @@ class Table:
         """X for selectors: a DataFrame, without a copy, where columns are dense and named."""
         if self.feature_names is None or not isinstance(self.X, np.ndarray):
             return self.X
-        pandas = needed("pandas", "explain", "a table with names")
+        pandas = require("pandas", "explain", "a table with names")
         return pandas.DataFrame(self.X, columns=self.feature_names, copy=False)
 
     def name(self, column: int) -> str:

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from markupsafe import Markup
 
-from mmfs.comparing import Comparison
+from mmfs.compare import Comparison
 from mmfs.explain import PRECISION
-from mmfs.needed import needed
+from mmfs.optional import require
 from mmfs.plots import (
     PathDisplay,
     ScoresDisplay,
@@ -70,7 +70,7 @@ def _file_name(record: dict[str, Any]) -> str:
 
 
 def _render(**content: Any) -> str:
-    jinja2 = needed("jinja2", "report", "a report")
+    jinja2 = require("jinja2", "report", "a report")
     folder = files("mmfs.report")
     parts = {name: Markup((folder / f"page.{name}").read_text("utf-8")) for name in ("css", "js")}
     environment = jinja2.Environment(

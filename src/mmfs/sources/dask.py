@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from mmfs.needed import needed
+from mmfs.optional import require
 from mmfs.sources.base import Array, Each, Elsewhere, Finish, Source, Sums, together
 from mmfs.sources.memory import in_memory
 from mmfs.sources.stream import stacked, tidy
@@ -205,15 +205,15 @@ def _slice(values: Array, start: int, stop: int) -> Array:
 
 
 def delayed(what: Any) -> Any:
-    return needed("dask", "dask", "a Dask array").delayed(what, pure=not callable(what))
+    return require("dask", "dask", "a Dask array").delayed(what, pure=not callable(what))
 
 
 def compute(tasks: list[Any]) -> list[Any]:
-    return list(needed("dask", "dask", "a Dask array").compute(*tasks))
+    return list(require("dask", "dask", "a Dask array").compute(*tasks))
 
 
 def _persist(tasks: list[Any]) -> list[Any]:
-    return list(needed("dask", "dask", "a Dask array").persist(*tasks))
+    return list(require("dask", "dask", "a Dask array").persist(*tasks))
 
 
 def _ranges(sizes: Iterable[int]) -> list[slice]:

@@ -22,7 +22,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from mmfs._compiled import scans
-from mmfs.needed import needed
+from mmfs.optional import require
 from mmfs.sources.base import Array, Elsewhere
 from mmfs.sources.compressed import CompressedColumns, Entries
 from mmfs.sources.empty import filled
@@ -164,7 +164,7 @@ class Store(Elsewhere, CompressedColumns):
 
         The folder must be there for them under the same name; a block has about `block` bytes.
         """
-        dask, array = (needed(name, "dask", "to_dask()") for name in ("dask", "dask.array"))
+        dask, array = (require(name, "dask", "to_dask()") for name in ("dask", "dask.array"))
         n_entries = max(1, block // (self.indices.itemsize + self.data.itemsize))
         work = self.indptr + AS_ENTRIES * np.arange(self.shape[1] + 1)
         cuts = np.searchsorted(work, np.arange(n_entries, work[-1], n_entries))

@@ -5,8 +5,8 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.special import gammaln
 
-from mmfs.choosing.base import OPTIONS, Chooser, given_selector, most_features
 from mmfs.fit import solver_options
+from mmfs.model_selection.base import OPTIONS, Chooser, given_selector, most_features
 from mmfs.prepare import PreparedProblem, with_gamma
 from mmfs.selector import MMFS
 from mmfs.solvers import Point, solve, solve_path

@@ -10,7 +10,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
 from mmfs import MMFS, MRMR, compare
-from mmfs.comparing import METHODS
+from mmfs.compare import METHODS
 
 
 def test_scores_are_those_of_selecting_in_each_fold(small):

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from mmfs.base import Data
-from mmfs.comparators.base import UNASKED, Comparator
+from mmfs.baselines.base import UNASKED, Baseline
 from mmfs.discretize import DIGITS, DISCRETIZATIONS
 from mmfs.order import in_order
 from mmfs.relevance import correlation
@@ -18,7 +18,7 @@ Array = np.ndarray
 EPSILON = 1e-4
 
 
-class MaxRel(Comparator):
+class MaxRel(Baseline):
     """Maximal relevance: the columns that tell most about the target, each by itself.
 
     Parameters
@@ -78,7 +78,7 @@ class MaxRel(Comparator):
         return tags
 
 
-class MRMR(Comparator):
+class MRMR(Baseline):
     """Minimal redundancy, maximal relevance (Peng, Long and Ding 2005): greedy, one at a time.
 
     The next feature is the one whose relevance most exceeds, as a difference or as a quotient,

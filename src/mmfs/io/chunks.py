@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from mmfs.io import arrow, text
+from mmfs.io import arrow, csv
 from mmfs.io.arrays import (
     Archive,
     array_header,
@@ -19,13 +19,12 @@ from mmfs.io.arrays import (
     read_array,
     with_parts,
 )
-from mmfs.io.runs import LABELS, Part
+from mmfs.io.external_sort import LABELS, Part
 from mmfs.io.streams import FileProblem, Progress, open_stream
 from mmfs.io.svmlight import parsed_rows
 from mmfs.io.table import Table, Wanted
-from mmfs.needed import needed
-from mmfs.sources import RowStream as Rows
-from mmfs.sources import stacked
+from mmfs.optional import require
+from mmfs.sources import RowStream, stacked
 
 Array = np.ndarray
 
@@ -51,11 +50,11 @@ def svmlight_parts(path: Path, wanted: Wanted, progress: Progress | None) -> Par
             X.has_sorted_indices = X.has_canonical_format = True
             yield Part(X, rows.labels, rows.queries, share=share)
 
-    return Parts(read, Table(None), numbered=True, labels=text.as_whole)
+    return Parts(read, Table(None), numbered=True, labels=csv.as_whole)
 
 
 def parquet_parts(path: Path, wanted: Wanted, progress: Progress | None) -> Parts:
-    parquet = needed("pyarrow.parquet", "data")
+    parquet = require("pyarrow.parquet", "data")
 
     def opened() -> Any:
         return parquet.ParquetFile(path, pre_buffer=False)
@@ -69,16 +68,16 @@ def parquet_parts(path: Path, wanted: Wanted, progress: Progress | None) -> Part
         read = [*roles.features, *wanted.labels]
         read += [] if roles.rows is None else [roles.rows]
         at_once = max(1, SIZE // max(len(read), 1))
-        table_of = needed("pyarrow", "data").Table.from_batches
+        table_of = require("pyarrow", "data").Table.from_batches
         return (table_of([some]) for some in opened().iter_batches(at_once, columns=read))
 
     return _arrow_parts(path, batches, roles, wanted, progress, n_rows)
 
 
 def text_parts(path: Path, wanted: Wanted, progress: Progress | None) -> Parts:
-    roles, opened = text.in_batches(path, wanted)
+    roles, opened = csv.in_batches(path, wanted)
     parts = _arrow_parts(path, lambda: opened(progress), roles, wanted, None, 0)
-    return parts._replace(labels=text.as_numbers)
+    return parts._replace(labels=csv.as_numbers)
 
 
 def _arrow_parts(
@@ -229,7 +228,7 @@ def as_rows(parts: Parts, unchanged: Callable[[], None]) -> Table:
     )
     return replace(
         parts.known,
-        X=Rows(lambda: _renumbered(parts, shift, shape[1], unchanged), shape),
+        X=RowStream(lambda: _renumbered(parts, shift, shape[1], unchanged), shape),
         **labels_of(parts, y, groups, row_names),
         numbered_from=shift if parts.numbered else parts.known.numbered_from,
     )

@@ -11,7 +11,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from mmfs.base import Selector
-from mmfs.hsic import hsic
+from mmfs.hsic import HSIC
 from mmfs.prepare import PreparedProblem
 from mmfs.selector import MMFS
 from mmfs.target import Target
@@ -39,7 +39,7 @@ def check_resampled(selector: Any, name: str) -> None:
             "instead of rows."
         )
     relevance = getattr(selector, "relevance", "")
-    if not (isinstance(relevance, str | hsic) or callable(relevance)):
+    if not (isinstance(relevance, str | HSIC) or callable(relevance)):
         raise ValueError(
             f"{name} selects from parts of the rows, for which an array of relevances cannot be "
             "found again; pass a function of (X, y)."

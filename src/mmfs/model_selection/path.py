@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from mmfs.choosing.base import most_features
 from mmfs.fit import solver_options
+from mmfs.model_selection.base import most_features
 from mmfs.prepare import PreparedProblem
 from mmfs.problem import Problem
 from mmfs.selector import MMFS
@@ -42,7 +42,7 @@ GRID = Rule(_is_grid, "a whole number of at least 2, or an array of positive num
 
 
 @dataclass(frozen=True)
-class Path:
+class SelectionPath:
     """Solutions at n points, from few features to many.
 
     Attributes
@@ -80,13 +80,15 @@ class Path:
 
     def __repr__(self) -> str:
         return (
-            f"<Path of {len(self)} points: gamma {self.gammas[0]:.3g} to {self.gammas[-1]:.3g}, "
-            f"C {self.Cs[0]:.3g} to {self.Cs[-1]:.3g}, {self.n_support[0]} to "
-            f"{self.n_support[-1]} support features>"
+            f"<SelectionPath of {len(self)} points: gamma {self.gammas[0]:.3g} to "
+            f"{self.gammas[-1]:.3g}, C {self.Cs[0]:.3g} to {self.Cs[-1]:.3g}, "
+            f"{self.n_support[0]} to {self.n_support[-1]} support features>"
         )
 
 
-def mmfs_path(X: Any, y: Any = None, *, gammas: Any = None, Cs: Any = None, **options: Any) -> Path:
+def mmfs_path(
+    X: Any, y: Any = None, *, gammas: Any = None, Cs: Any = None, **options: Any
+) -> SelectionPath:
     """The solutions of `MMFS` along falling gamma or, if `Cs` is given, along falling C.
 
     All points are solved on the same few columns and certified together, so that fifty of them
@@ -109,7 +111,7 @@ def mmfs_path(X: Any, y: Any = None, *, gammas: Any = None, Cs: Any = None, **op
 
     Returns
     -------
-    Path
+    SelectionPath
 
     Examples
     --------
@@ -161,7 +163,7 @@ def _over_C(problem: Problem, Cs: Any, rule: GammaRule, options: Any) -> list[Po
     return solve_path(problem, stops, **options)
 
 
-def gathered(points: list[Point], prepared: PreparedProblem, names: Array | None) -> Path:
+def gathered(points: list[Point], prepared: PreparedProblem, names: Array | None) -> SelectionPath:
     def each(name: str) -> Array:
         return np.array([getattr(point, name) for point in points])
 
@@ -176,7 +178,7 @@ def gathered(points: list[Point], prepared: PreparedProblem, names: Array | None
         ),
         shape=(prepared.n_columns, len(points)),
     )
-    return Path(
+    return SelectionPath(
         gammas=each("gamma"),
         Cs=each("C"),
         b=each("b"),

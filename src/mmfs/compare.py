@@ -24,10 +24,10 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
 from mmfs.base import Data
-from mmfs.choosing.base import check_resampled, select_from_part, settle_task, with_warnings
-from mmfs.choosing.cv import default_estimator, for_estimators, name_of_score, splitter
-from mmfs.comparators import FCBF, FGM, GDM, MRMR, QPFS, SVMRFE, MaxRel
-from mmfs.needed import needed
+from mmfs.baselines import FCBF, FGM, GDM, MRMR, QPFS, SVMRFE, MaxRel
+from mmfs.model_selection.base import check_resampled, select_from_part, settle_task, with_warnings
+from mmfs.model_selection.cv import default_estimator, for_estimators, name_of_score, splitter
+from mmfs.optional import require
 from mmfs.order import in_order
 from mmfs.selector import MMFS
 from mmfs.target import Target
@@ -149,7 +149,7 @@ class Comparison:
 
     def to_frame(self) -> Any:
         """A pandas DataFrame with a row per method and number of features."""
-        pandas = needed("pandas", "explain", "to_frame()")
+        pandas = require("pandas", "explain", "to_frame()")
         columns = ["method", "n_features", "score", "error", "seconds"]
         rows = [
             (name, int(k), float(score), float(error), self.typical_seconds(name))

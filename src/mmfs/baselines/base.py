@@ -17,7 +17,7 @@ Array = np.ndarray
 UNASKED = 10
 
 
-class Comparator(Selector):
+class Baseline(Selector):
     """A selector that ranks columns by scores of its own kind, `scores_`."""
 
     n_features_to_select: int | float | None

@@ -19,7 +19,9 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.svm import LinearSVC
 
 from mmfs.base import Data, Selector
-from mmfs.choosing.base import (
+from mmfs.discretize import DIGITS
+from mmfs.fit import solver_options
+from mmfs.model_selection.base import (
     MOST,
     OPTIONS,
     Chooser,
@@ -28,9 +30,7 @@ from mmfs.choosing.base import (
     select_from_part,
     settle_task,
 )
-from mmfs.choosing.path import GRID
-from mmfs.discretize import DIGITS
-from mmfs.fit import solver_options
+from mmfs.model_selection.path import GRID
 from mmfs.prepare import PreparedProblem
 from mmfs.selector import MMFS
 from mmfs.solvers import Point, Solution, Stop, order_of_elimination, ranked, solve_path

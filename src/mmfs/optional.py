@@ -4,7 +4,7 @@ import importlib
 from typing import Any
 
 
-def needed(module: str, extra: str, what: str = "this kind of file") -> Any:
+def require(module: str, extra: str, what: str = "this kind of file") -> Any:
     """An optional library, or one sentence that says how to install it."""
     try:
         return importlib.import_module(module)

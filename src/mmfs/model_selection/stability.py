@@ -19,7 +19,13 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from mmfs.base import Selector
-from mmfs.choosing.base import MOST, check_resampled, in_parallel, select_from_part, settle_task
+from mmfs.model_selection.base import (
+    MOST,
+    check_resampled,
+    in_parallel,
+    select_from_part,
+    settle_task,
+)
 from mmfs.selector import MMFS
 from mmfs.validation import (
     POSITIVE,

@@ -4,7 +4,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from mmfs.comparators.base import Comparator
+from mmfs.baselines.base import Baseline
 from mmfs.discretize import DIGITS, DISCRETIZATIONS, States, entropy_of
 from mmfs.order import in_order
 from mmfs.validation import COUNT, TASK, Rule, is_name, is_real, one_of
@@ -13,7 +13,7 @@ from mmfs.warn import warn_caller
 Array = np.ndarray
 
 
-class FCBF(Comparator):
+class FCBF(Baseline):
     """Fast correlation-based filter (Yu and Liu 2003).
 
     Columns are ranked by SU(f; y), their symmetrical uncertainty 2 I / (H + H) with the target.

@@ -9,7 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
 
 from mmfs.base import Data
-from mmfs.comparators.base import UNASKED, Comparator, rounded
+from mmfs.baselines.base import UNASKED, Baseline, rounded
 from mmfs.discretize import nonzero
 from mmfs.sources import ArraySource, Compressed
 from mmfs.validation import COUNT, LOSS_WEIGHT, POSITIVE, Rule, is_int, is_real, refuse_elsewhere
@@ -18,7 +18,7 @@ from mmfs.warn import warn_caller
 Array = np.ndarray
 
 
-class SVMRFE(Comparator):
+class SVMRFE(Baseline):
     """Recursive feature elimination by a linear SVM (Guyon et al. 2002).
 
     The SVM is liblinear's, with squared hinge loss, through scikit-learn's `LinearSVC`; several

@@ -16,7 +16,7 @@ from sklearn.covariance import ledoit_wolf
 from sklearn.utils import check_random_state
 
 from mmfs.base import Selector
-from mmfs.choosing.base import OPTIONS, check_resampled, given_selector, settle_task
+from mmfs.model_selection.base import OPTIONS, check_resampled, given_selector, settle_task
 from mmfs.selector import MMFS
 from mmfs.validation import (
     Rule,

@@ -23,7 +23,7 @@ from mmfs.cli.options import (
     save_page,
     save_picture,
 )
-from mmfs.comparing import METHODS
+from mmfs.compare import METHODS
 from mmfs.io import Outputs, Table, stage_table
 from mmfs.report import as_json, comparison_page
 

@@ -25,7 +25,7 @@ from mmfs.io.arrow import (
 from mmfs.io.outputs import open_output
 from mmfs.io.streams import FileProblem, Progress, file_problems, open_stream
 from mmfs.io.table import Table, Wanted, position, unique_names
-from mmfs.needed import needed
+from mmfs.optional import require
 
 Array = np.ndarray
 
@@ -54,7 +54,7 @@ def read_text(path: Path, wanted: Wanted, progress: Progress | None) -> Table:
 
 def read_transposed(path: Path, wanted: Wanted, progress: Progress | None) -> Table:
     """Features as lines that start with their names; the target may be one of these lines."""
-    pyarrow = needed("pyarrow", "data")
+    pyarrow = require("pyarrow", "data")
     header = _header(path, wanted.number_duplicates)
     names = header.names
     table = _parsed(path, header, names, progress, texts=names)
@@ -101,11 +101,11 @@ def text_columns(path: Path, name: str, by: str | None) -> dict[str, list]:
 
 
 def write_text(table: Table, path: Path, separator: str, compression: str) -> None:
-    arrow_csv = needed("pyarrow.csv", "data")
+    arrow_csv = require("pyarrow.csv", "data")
     rows, first = as_arrow(table), True
     with open_output(path, compression) as file:
         for batch in rows.to_batches(max(1, CELLS // max(rows.num_columns, 1))) or [rows]:
-            sink = needed("pyarrow", "data").BufferOutputStream()
+            sink = require("pyarrow", "data").BufferOutputStream()
             options = arrow_csv.WriteOptions(delimiter=separator, include_header=first)
             arrow_csv.write_csv(batch, sink, options)
             file.write(sink.getvalue())
@@ -151,7 +151,7 @@ def _parsed(
 
     A column that looks like numbers in some blocks and not in others is text in all of them.
     """
-    pyarrow = needed("pyarrow", "data")
+    pyarrow = require("pyarrow", "data")
     types = {name: pyarrow.string() for name in texts}
     while True:
         tables = [*_tables(path, header, read, types, progress)]
@@ -178,7 +178,7 @@ def _tables(
     progress: Progress | None,
 ) -> Iterator[Any]:
     """The columns to read, some megabytes of lines at a time, as Arrow tables."""
-    pyarrow, arrow_csv = needed("pyarrow", "data"), needed("pyarrow.csv", "data")
+    pyarrow, arrow_csv = require("pyarrow", "data"), require("pyarrow.csv", "data")
     types = types | {name: pyarrow.string() for name in read if name in UNNAMED}
     with open_stream(path, progress) as stream, arrow_problems(path, "CSV"):
         for _ in range(header.n_lines):
@@ -192,7 +192,7 @@ def native(text: bytes) -> Any:
 
     One of them may be the last to let go of it, when there is no interpreter left to give it to.
     """
-    pyarrow = needed("pyarrow", "data")
+    pyarrow = require("pyarrow", "data")
     sink = pyarrow.BufferOutputStream()
     sink.write(text)
     return pyarrow.BufferReader(sink.getvalue())
@@ -200,7 +200,7 @@ def native(text: bytes) -> Any:
 
 def in_batches(path: Path, wanted: Wanted) -> tuple[Roles, Callable[[Any], Iterator[Any]]]:
     """What columns are for, and a function that reads the file, some lines at a time."""
-    string, double = needed("pyarrow", "data").string(), needed("pyarrow", "data").float64()
+    string, double = require("pyarrow", "data").string(), require("pyarrow", "data").float64()
     header = _header(path, wanted.number_duplicates)
     first = next(_tables(path, header, header.names, {}, None), None)
     if first is None:
@@ -247,7 +247,7 @@ def _end_of_lines(block: bytes, quoted: bool) -> int:
 
 
 def _options(header: Header, read: list[str], types: dict[str, Any], block: int) -> tuple:
-    arrow_csv = needed("pyarrow.csv", "data")
+    arrow_csv = require("pyarrow.csv", "data")
     return (
         arrow_csv.ReadOptions(column_names=header.names, block_size=block),
         arrow_csv.ParseOptions(delimiter=header.separator, newlines_in_values=True),
@@ -258,10 +258,10 @@ def _options(header: Header, read: list[str], types: dict[str, Any], block: int)
 
 
 def _floats(column: Any, features: Array, name: str, path: Path) -> Array:
-    compute = needed("pyarrow.compute", "data")
+    compute = require("pyarrow.compute", "data")
     try:
         return compute.utf8_trim_whitespace(column).cast("float64").to_numpy()
-    except needed("pyarrow", "data").ArrowInvalid:
+    except require("pyarrow", "data").ArrowInvalid:
         pass
     values = column.to_pylist()
     wrong = [i for i, value in enumerate(values) if value is not None and not is_number(value)]

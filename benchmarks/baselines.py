@@ -1,6 +1,6 @@
 """The methods of comparison on three million sparse columns: time and peak memory.
 
-    python -m benchmarks.comparators DATA
+    python -m benchmarks.baselines DATA
 
 DATA is the folder of benchmark sets. Each method has a process of its own; it prints "pass" or
 "SHORT" (4 GB, and only FCBF and QPFS may refuse) and ends with status 1 if any falls short.
@@ -42,7 +42,7 @@ def scale(folder: Path) -> bool:
     print(f"{'':66s}{'seconds':>8s}{'peak GB':>9s}{'features':>10s}")
     passed = True
     for i, selector in enumerate(SCALE):
-        command = [sys.executable, "-m", "benchmarks.comparators", str(folder), "--one", str(i)]
+        command = [sys.executable, "-m", "benchmarks.baselines", str(folder), "--one", str(i)]
         done = subprocess.run(command, capture_output=True, text=True)
         enough = done.returncode == 0 and float(done.stdout.split()[1]) < GIGABYTES
         if "refused" in done.stdout:

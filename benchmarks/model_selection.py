@@ -1,10 +1,10 @@
-"""How many, how sure, and why: what the promises of `mmfs.choosing` come to.
+"""How many, how sure, and why: what the promises of `mmfs.model_selection` come to.
 
-    python -m benchmarks.choosing path                50 gammas against one fit, 2 million columns
-    python -m benchmarks.choosing cv DATA             cross-validation on leukemia_golub
-    python -m benchmarks.choosing stability           false selections against their bounds
-    python -m benchmarks.choosing knockoffs           false discovery rates
-    python -m benchmarks.choosing hsic DATA           planted non-linear problem; madelon, against
+    python -m benchmarks.model_selection path          50 gammas against one fit, 2 million columns
+    python -m benchmarks.model_selection cv DATA       cross-validation on leukemia_golub
+    python -m benchmarks.model_selection stability     false selections against their bounds
+    python -m benchmarks.model_selection knockoffs     false discovery rates
+    python -m benchmarks.model_selection hsic DATA     planted non-linear problem; madelon, against
                                                       pyHSICLasso
 
 DATA is the folder of benchmark sets. Each prints "pass" or "SHORT" against its goals and ends with
@@ -25,7 +25,7 @@ from scipy.linalg import toeplitz
 from benchmarks.measure import goal, seconds_of
 from mmfs import MMFS, MMFSCV, KnockoffSelector, MaxRel, StabilitySelector, mmfs_path
 from mmfs.datasets import make_nonlinear, make_wide_sparse
-from mmfs.hsic import hsic
+from mmfs.hsic import HSIC
 
 
 def path(_):
@@ -139,7 +139,7 @@ def nonlinear(folder):
     for block, shuffles in ((20, 3), (50, 3)):
         ours = []
         for seed in range(5):
-            how = hsic(block, shuffles, seed)
+            how = HSIC(block, shuffles, seed)
             run, found = seconds_of(
                 lambda how=how: MMFS(20, kernel=how, relevance="hsic").fit(X, y)
             )

@@ -8,7 +8,7 @@ from scipy.linalg import LinAlgError, cholesky, eigvalsh
 from sklearn.utils import check_random_state
 
 from mmfs.base import Data
-from mmfs.comparators.base import Comparator
+from mmfs.baselines.base import Baseline
 from mmfs.discretize import DISCRETIZATIONS
 from mmfs.kernels import FeatureMap, Precomputed
 from mmfs.problem import Problem
@@ -31,7 +31,7 @@ ROUNDING = 1e-8
 Measure = Callable[[Array], Array]  # similarities of all columns with some
 
 
-class QPFS(Comparator):
+class QPFS(Baseline):
     r"""Quadratic programming feature selection (Rodriguez-Lujan et al. 2010).
 
     .. math:: \min_{x \ge 0,\ 1^\top x = 1}

@@ -6,8 +6,8 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from mmfs.base import Data
-from mmfs.comparators.base import Comparator, rounded
-from mmfs.comparators.groups import GroupSVM, bound
+from mmfs.baselines.base import Baseline, rounded
+from mmfs.baselines.groups import GroupSVM, bound
 from mmfs.order import in_order
 from mmfs.validation import COUNT, FLAG, LOSS_WEIGHT, WHOLE, Rule, is_real
 from mmfs.warn import warn_caller
@@ -24,13 +24,13 @@ ROUNDS = 20
 ROUNDING = 1e-12
 
 
-class FGM(Comparator):
+class FGM(Baseline):
     r"""Feature generating machine (Tan, Wang and Tsang 2010; Tan, Tsang and Wang 2014).
 
     A linear SVM with squared hinge loss and no bias may use B features; which ones, is part of
     the problem. Its convex relaxation is solved by cutting planes: given the dual variables
     :math:`\alpha`, the B columns with the largest :math:`(x_j^\top (\alpha \circ y))^2` form a new
-    group; an SVM on all groups found so far (:mod:`mmfs.comparators.groups`) gives new dual
+    group; an SVM on all groups found so far (:mod:`mmfs.baselines.groups`) gives new dual
     variables. A round takes one pass over the data. Columns have zero mean and unit variance; if
     not centred, unit mean square.
 
