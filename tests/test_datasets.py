@@ -20,7 +20,8 @@ import rdata
 import scipy.io
 import scipy.sparse as sp
 
-from mmfs.datasets import CATALOGUE, load, make_kddb_shaped, make_webspam_shaped
+from benchmarks.datasets import CATALOGUE, load
+from mmfs.datasets import make_kddb_shaped, make_webspam_shaped
 from mmfs.io import FileProblem
 from tests.conftest import DATA
 

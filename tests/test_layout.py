@@ -1,7 +1,13 @@
 """The shape of the code: imports go one way, files stay readable."""
 
 import ast
+import sys
 from pathlib import Path
+
+import numpy as np
+
+from mmfs import MMFS, MMFSCV, MMFSIC, MRMR, StabilitySelector
+from mmfs.base import Selector
 
 SOURCE = Path(__file__).parents[1] / "src" / "mmfs"
 
@@ -18,7 +24,7 @@ ROOMS = [
     ["validation"],
     ["base", "prepare"],
     ["fit"],
-    ["explain"],
+    ["explain", "selection_path"],
     ["selector", "baselines"],
     ["model_selection"],
     ["compare"],
@@ -31,6 +37,23 @@ ROOMS = [
     ["__main__"],
 ]
 LEVEL = {room: level for level, rooms in enumerate(ROOMS) for room in rooms}
+
+
+def diagram():
+    """The rooms, the highest first, each with the first line that it says of itself."""
+    lines = []
+    for level, rooms in reversed(list(enumerate(ROOMS))):
+        for room in rooms:
+            path = SOURCE / f"{room}.py"
+            path = path if path.exists() else SOURCE / room / "__init__.py"
+            said = ast.get_docstring(ast.parse(path.read_text())).splitlines()[0]
+            lines.append(f"{level:2d}  {room:16s}{said}")
+    return "\n".join(lines)
+
+
+def test_the_diagram_of_the_rooms_is_that_of_the_code():
+    page = (SOURCE.parents[1] / "docs" / "architecture.md").read_text()
+    assert diagram() in page
 
 
 def imported_rooms(path):
@@ -67,3 +90,40 @@ def test_no_compiled_file_imports_another():
     assert len(files) > 5
     for path in files:
         assert not list(imported_rooms(path)), path.name
+
+
+def room_of(filename):
+    path = Path(filename)
+    return path.relative_to(SOURCE).parts[0].removesuffix(".py") if SOURCE in path.parents else None
+
+
+def test_no_room_calls_the_selector_that_called_it():
+    """Rooms below get settings and give a record back."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60, 300))
+    y = X[:, 0] + X[:, 1] > 0
+    upward, n_calls = set(), 0
+
+    def watch(frame, event, _):
+        nonlocal n_calls
+        if event != "call" or frame.f_back is None:
+            return
+        room, caller = room_of(frame.f_code.co_filename), room_of(frame.f_back.f_code.co_filename)
+        if room is None or caller is None:
+            return
+        n_calls += 1
+        if isinstance(frame.f_locals.get("self"), Selector) and LEVEL[caller] < LEVEL["base"]:
+            upward.add((caller, frame.f_code.co_name))
+
+    fits = (
+        MMFS(5).fit, MMFS(5, rank="path").fit, MMFS(5).fit_path, MMFS(5, kernel="poly2").fit,
+        MMFSIC().fit, MMFSCV(n_features=[2, 4], cv=2).fit,
+        StabilitySelector(MMFS(3), n_pairs=2, n_features_per_half=3).fit, MRMR(4).fit,
+    )  # fmt: skip
+    sys.setprofile(watch)
+    try:
+        for fit in fits:
+            fit(X, y)
+    finally:
+        sys.setprofile(None)
+    assert n_calls > 1000 and not upward

@@ -283,3 +283,26 @@ def test_many_outputs_are_certified_without_many_numbers_at_once(wide, monkeypat
     X = wide[0]
     path = mmfs_path(X, np.arange(80) % 5, n_features_to_select=10)
     assert max(widths) <= 10 and path.gaps.max() <= 1e-4
+
+
+def test_a_fit_and_its_path_share_all_that_is_known(wide, monkeypatch):
+    """One first scan for both; the path is that of `mmfs_path`, the selection that of `fit`."""
+    X, y = wide
+    known, plain = mmfs_path(X, y, n_features_to_select=6, tol=1e-7), MMFS(6, tol=1e-7).fit(X, y)
+    first, first_scan = [], Columns.first_scan
+    monkeypatch.setattr(
+        Columns, "first_scan", lambda self, Y: (first.append(self.shape), first_scan(self, Y))
+    )
+    selector = MMFS(6, tol=1e-7)
+    path = selector.fit_path(X, y)
+    assert first == [X.shape]
+    assert selector.indices_.tolist() == plain.indices_.tolist()
+    assert path.n_scans < known.n_scans + plain.n_scans_
+    np.testing.assert_allclose(path.gammas, known.gammas, rtol=1e-6)
+    np.testing.assert_allclose(path.alphas.toarray(), known.alphas.toarray(), atol=1e-5)
+    with pytest.raises(ValueError, match="has no path"):
+        MMFS(6, formulation="constrained").fit_path(X, y)
+    failed = MMFS(6)
+    with pytest.raises(ValueError, match="n_features_to_select=9999999"):
+        failed.set_params(n_features_to_select=9999999).fit_path(X, y)
+    assert not hasattr(failed, "indices_")

@@ -18,7 +18,7 @@ from sklearn.model_selection import ShuffleSplit, StratifiedKFold
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
-from mmfs.datasets import load
+from benchmarks.datasets import load
 
 EVERY, FEW = tuple(range(2, 101)), (2, *range(5, 101, 5))
 WIDE = (5, *range(10, 201, 10))

@@ -15,9 +15,9 @@ from sklearn.model_selection import StratifiedKFold
 
 from benchmarks.accuracy.methods import DEFAULT, OTHERS, PAPER, QUICK, VARIANTS, ours
 from benchmarks.accuracy.protocol import Fold
+from benchmarks.datasets import load
 from benchmarks.results import read, save
 from mmfs import QPFS
-from mmfs.datasets import load
 
 PART = "variants"
 NUMBERS = (5, 10, 20, 50, 100)

@@ -7,7 +7,6 @@ from mmfs.model_selection import (
     MMFSCV,
     MMFSIC,
     KnockoffSelector,
-    SelectionPath,
     StabilitySelector,
     mmfs_path,
 )
@@ -18,6 +17,7 @@ from mmfs.plots import (
     SelectionDisplay,
     SimilarityDisplay,
 )
+from mmfs.selection_path import SelectionPath
 from mmfs.selector import MMFS
 from mmfs.sources import RowStream, Store, open_store
 

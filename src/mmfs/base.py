@@ -2,6 +2,8 @@
 
 import sys
 from abc import abstractmethod
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
@@ -84,17 +86,20 @@ class Selector(SelectorMixin, BaseEstimator):
         -------
         self
         """
-        return self._fit_or_restore(X, y)
+        with self._or_as_before():
+            self._fit(X, y)
+        return self
 
-    def _fit_or_restore(self, X: Any, y: Any, **how: Any) -> Self:
+    @contextmanager
+    def _or_as_before(self) -> Iterator[None]:
+        """A fit that fails, for whatever reason, leaves the selector what it was."""
         before = dict(self.__dict__)
         try:
-            self._fit(X, y, **how)
+            yield
         except BaseException:
             self.__dict__.clear()
             self.__dict__.update(before)
             raise
-        return self
 
     @abstractmethod
     def _fit(self, *data: Any, **how: Any) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 from mmfs.kernels import Precomputed
 from mmfs.order import in_order
 from mmfs.prepare import PreparedProblem
+from mmfs.problem import NONE
 from mmfs.relevance import permuted_chance
 from mmfs.settings import Progress, Settings
 from mmfs.solvers import (
@@ -109,14 +110,31 @@ def fit(prepared: PreparedProblem, rng: np.random.Generator) -> Fit:
     return Fit(prepared, solution, record, options)
 
 
+def rank_point(
+    prepared: PreparedProblem, point: Point, gamma: Any, k: int, rng: np.random.Generator
+) -> Array:
+    """The first k columns of a solution on a path, as `fit` would rank them at that gamma."""
+    problem, order, enough = prepared.problem, point.ranked(), k <= len(point.J)
+    if enough and not prepared.eliminates(gamma, k):
+        return order[:k]
+    fetched = problem.Q.fetch(point.J)
+    if prepared.eliminates(gamma, k):
+        order = order_of_elimination(problem, fetched, point.alpha, point.gamma, rng)
+    if enough:
+        return order[:k]
+    certificate = problem.certify(fetched, point.alpha, point.gamma, n_others=2 * k)
+    solution = Solution(fetched, point.alpha, point.gamma, certificate, point.n_iter, NONE)
+    return ranked(problem, solution, k, order)
+
+
 def solver_options(settings: Settings, rng: np.random.Generator) -> dict[str, Any]:
-    report = None
+    progress = None
     if settings.progress is not None:
-        report = partial(_report, settings.progress, settings.tol)
-    return {"tol": settings.tol, "max_iter": settings.max_iter, "rng": rng, "report": report}
+        progress = partial(_in_words, settings.progress, settings.tol)
+    return {"tol": settings.tol, "max_iter": settings.max_iter, "rng": rng, "progress": progress}
 
 
-def _report(progress: Progress, tol: float, n_iter: int, n_columns: int, gap: float) -> None:
+def _in_words(progress: Progress, tol: float, n_iter: int, n_columns: int, gap: float) -> None:
     wanted, reached = -np.log10(tol), -np.log10(max(gap, tol))
     text = f"round {n_iter}, {n_columns} columns, relative gap {gap:.1e}"
     progress(text, max(reached, 0.0), max(wanted, 0.0))  # in decades

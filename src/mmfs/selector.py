@@ -20,8 +20,10 @@ from mmfs.prepare import (
     prepare,
     prepare_similarities,
 )
+from mmfs.selection_path import SelectionPath, gathered
 from mmfs.settings import Settings
 from mmfs.solvers import SOLVERS
+from mmfs.solvers.tuning import POINTS
 from mmfs.validation import (
     COUNT,
     FLAG,
@@ -238,6 +240,30 @@ class MMFS(Selector):
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
+
+    def fit_path(self, X: Any, y: Any = None, *, n_points: int = POINTS) -> SelectionPath:
+        """Fit, and follow the path of solutions that leads to the joint one, in one go.
+
+        Parameters
+        ----------
+        X, y
+            As for `fit`.
+        n_points : int, default=50
+            Values of gamma, in equal ratios, from where the second feature enters.
+
+        Returns
+        -------
+        SelectionPath
+            As `mmfs_path` gives it, without reading X for the first time again.
+        """
+        if self.formulation == "constrained":
+            raise ValueError(
+                "formulation='constrained' has no path, since it has no gamma; vary theta instead."
+            )
+        with self._or_as_before():
+            done = self._fit_prepared(*self._prepare(X, y, leave_out_empty=True))
+            names = getattr(self, "feature_names_in_", None)
+            return gathered(done.path_to(n_points), done.prepared, names)
 
     def _fit(self, X: Any, y: Any) -> None:
         self._fit_prepared(*self._prepare(X, y, leave_out_empty=True))

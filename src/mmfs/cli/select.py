@@ -109,13 +109,14 @@ def select(
         start = time.perf_counter()
         with ThreadPoolExecutor(1) as pool, cluster.at_work(data.data) as X:
             checksums = pool.submit(source.checksums)
-            selector, scores = _fitted(data, X, how, k == "auto", n_features, cv, rule, progress)
+            selector, scores, path = _fitted(
+                data, X, how, k == "auto", n_features, cv, rule, progress, report is not None
+            )
             selection = SelectionDisplay.from_estimator(
                 selector, X, n_dropped=EXPLAINED, names=data.name, plot=False
             )
             seconds = time.perf_counter() - start
             record = run_record(checksums.result(), data, how)
-            path = None if report is None else _path(selector, data, X)
         record |= selection_record(selector, selection.frame, data, scores)
         if output is not None and beside is not None:
             small = data.take(np.sort(selector.indices_))
@@ -143,14 +144,19 @@ def _fitted(
     cv: int | None,
     rule: str,
     progress: Reporter,
-) -> tuple[MMFS, ScoresDisplay | None]:
-    """The selector and, if cross-validation was asked for, scores against numbers of features."""
+    with_path: bool,
+) -> tuple[MMFS, ScoresDisplay | None, PathDisplay | None]:
+    """The selector and, if they are asked for, scores against numbers of features, and the path."""
     warnings.simplefilter("ignore", ChanceWarning)  # what it says is part of the result
-    selector = how.selector(n_features, progress)
+    selector, path = how.selector(n_features, progress), None
+    with_path &= selector.formulation != "constrained"
     if not auto:
-        selector.fit(X, data.y)
+        if with_path:
+            path = PathDisplay(selector.fit_path(X, data.y), data.name)
+        else:
+            selector.fit(X, data.y)
         if cv is None:
-            return selector, None
+            return selector, None, path
     search = MMFSCV(
         n_features=None if auto else len(selector.indices_),
         gammas="auto" if isinstance(selector.gamma, str) else [selector.gamma],
@@ -162,10 +168,13 @@ def _fitted(
         verbose=progress.function,
     ).fit(X, data.y, groups=data.groups)
     scores = ScoresDisplay.from_estimator(search, plot=False)
-    if auto:
-        return search.best_selector_, scores
-    scores.chosen = len(selector.indices_)
-    return selector, scores
+    if not auto:
+        scores.chosen = len(selector.indices_)
+        return selector, scores, path
+    selector = search.best_selector_
+    if with_path:
+        path = PathDisplay(selector.fit_path(X, data.y), data.name)
+    return selector, scores, path
 
 
 def _page(
@@ -178,13 +187,6 @@ def _page(
 ) -> str:
     similarity = SimilarityDisplay.from_estimator(selector, data.data, names=data.name, plot=False)
     return selection_page(record, selection, similarity, path, scores)
-
-
-def _path(selector: MMFS, data: Table, X: Any) -> PathDisplay | None:
-    if selector.formulation == "constrained":
-        return None
-    options = selector.get_params() | {"n_features_to_select": len(selector.indices_)}
-    return PathDisplay.from_data(X, data.y, names=data.name, plot=False, **options)
 
 
 def write_ranking(rows: list[dict[str, Any]], path: Path, escape: bool) -> None:

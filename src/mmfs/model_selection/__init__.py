@@ -3,14 +3,13 @@
 from mmfs.model_selection.criteria import MMFSIC
 from mmfs.model_selection.cv import MMFSCV
 from mmfs.model_selection.knockoffs import KnockoffSelector
-from mmfs.model_selection.path import SelectionPath, mmfs_path
+from mmfs.model_selection.path import mmfs_path
 from mmfs.model_selection.stability import StabilitySelector
 
 __all__ = [
     "MMFSCV",
     "MMFSIC",
     "KnockoffSelector",
-    "SelectionPath",
     "StabilitySelector",
     "mmfs_path",
 ]

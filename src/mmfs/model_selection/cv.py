@@ -20,7 +20,7 @@ from sklearn.svm import LinearSVC
 
 from mmfs.base import Data, Selector
 from mmfs.discretize import DIGITS
-from mmfs.fit import solver_options
+from mmfs.fit import rank_point, solver_options
 from mmfs.model_selection.base import (
     MOST,
     OPTIONS,
@@ -31,9 +31,8 @@ from mmfs.model_selection.base import (
     settle_task,
 )
 from mmfs.model_selection.path import GRID
-from mmfs.prepare import PreparedProblem
 from mmfs.selector import MMFS
-from mmfs.solvers import Point, Solution, Stop, order_of_elimination, ranked, solve_path
+from mmfs.solvers import Stop, solve_path
 from mmfs.target import Target
 from mmfs.validation import Rule, aligned, is_int, is_name, one_of
 from mmfs.warn import warn_caller
@@ -156,7 +155,9 @@ class MMFSCV(Chooser):
 
     def fit(self, X: Any, y: Any = None, groups: Any = None) -> Self:
         """Choose and select, as `MMFS.fit` does; rows of one of the `groups` stay together."""
-        return self._fit_or_restore(X, y, groups=groups)
+        with self._or_as_before():
+            self._fit(X, y, groups=groups)
+        return self
 
     def _check_options(self, selector: MMFS) -> None:
         super()._check_options(selector)
@@ -347,7 +348,7 @@ def _selections(selector: MMFS, candidates: list[Candidate], X: Any, y: Array) -
     ]
     points = solve_path(problem, stops, **options)
     rankings = {
-        place: _ranking(point, candidate, prepared, rng)
+        place: rank_point(prepared, point, candidate.gamma, candidate.n_features_to_select, rng)
         for (place, candidate), point in zip(most.items(), points, strict=True)
     }
     return [rankings[_place(c)][: c.n_features_to_select] for c in candidates]
@@ -355,20 +356,3 @@ def _selections(selector: MMFS, candidates: list[Candidate], X: Any, y: Array) -
 
 def _place(candidate: Candidate) -> Any:
     return candidate if candidate.gamma == "auto" else candidate.gamma
-
-
-def _ranking(point: Point, candidate: Candidate, prepared: PreparedProblem, rng: Any) -> Array:
-    problem, (k, gamma) = prepared.problem, candidate
-    eliminates, enough = prepared.eliminates(gamma, k), k <= len(point.J)
-    order = point.ranked()
-    if enough and not eliminates:
-        return order
-    fetched = problem.Q.fetch(point.J)
-    if eliminates:
-        order = order_of_elimination(problem, fetched, point.alpha, point.gamma, rng)
-    if enough:
-        return order
-    certificate = problem.certify(fetched, point.alpha, point.gamma, n_others=2 * k)
-    none = np.empty(0, dtype=np.intp)
-    solution = Solution(fetched, point.alpha, point.gamma, certificate, 0, none)
-    return ranked(problem, solution, k, order)

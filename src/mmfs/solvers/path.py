@@ -56,7 +56,7 @@ def along_path(
     tol: float,
     max_iter: int,
     rng: np.random.Generator,
-    report: Any = None,
+    progress: Any = None,
 ) -> list[Point]:
     """A point for every stop; `start` holds columns known to matter, such as a support.
 
@@ -64,7 +64,10 @@ def along_path(
     most columns, is solved first if there is no `start`.
     """
     if start is None:
-        last, options = stops[-1], {"tol": tol, "max_iter": max_iter, "rng": rng, "report": report}
+        last, options = (
+            stops[-1],
+            {"tol": tol, "max_iter": max_iter, "rng": rng, "progress": progress},
+        )
         start = working_set(replace(problem, C=last.C), last.rule, **options).J
     if len(start) > tuning.GRAM_LIMIT:
         raise ValueError(
@@ -98,8 +101,8 @@ def along_path(
                 relative_gap=found.relative_gap,
                 n_iter=n_iter,
             )
-        if report:
-            report(n_iter, len(fetched.J), max(some.relative_gap for some in certificates))
+        if progress:
+            progress(n_iter, len(fetched.J), max(some.relative_gap for some in certificates))
         todo = unfinished
         if not todo:
             break

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from mmfs.datasets.catalogue import CATALOGUE, Entry, Remote
+from benchmarks.datasets.catalogue import CATALOGUE, Entry, Remote
 from mmfs.io import FileProblem, Outputs, Progress, checksum
 from mmfs.io.streams import file_problems
 from mmfs.optional import require
@@ -71,7 +71,7 @@ def load(
         Where data sets are, and where downloads are kept. None: the folder that the environment
         variable MMFS_DATA names, else the user's cache.
     download : bool, default=True
-        Whether to fetch what is not in the folder (needs `mmfs[datasets]`). A published checksum
+        Whether to fetch what is not in the folder (needs `mmfs[bench]`). A published checksum
         is compared; where there is none, later loads are compared with the first download.
     progress : callable, default=None
         Told (text, done, total).
@@ -106,7 +106,7 @@ def _home(folder: Any) -> Path:
             what = "folder" if folder else f"the folder that {FOLDER} names"
             raise FileProblem(f"{what} {given} does not exist; make it, or name another.")
         return Path(given)
-    pooch = require("pooch", "datasets", f"loading without a folder (or {FOLDER})")
+    pooch = require("pooch", "bench", f"loading without a folder (or {FOLDER})")
     return Path(pooch.os_cache("mmfs"))
 
 
@@ -144,13 +144,13 @@ def _fetched(
                 "download it again."
             )
         return path
-    pooch = require("pooch", "datasets", "downloading a data set")
+    pooch = require("pooch", "bench", "downloading a data set")
     try:
         pooch.get_logger().setLevel("WARNING")
         fetch = pooch.HTTPDownloader(progressbar=_Bar(name, progress), timeout=60)
         pooch.retrieve(remote.url, expected, remote.file, home, downloader=fetch)
     except (OSError, ValueError) as error:  # of the network, the disk, or a checksum
-        lost = isinstance(error, require("requests", "datasets").ConnectionError)
+        lost = isinstance(error, require("requests", "bench").ConnectionError)
         why = "no connection" if lost else str(error).partition("\n")[0].rstrip(".")
         raise FileProblem(
             f"{name} could not be downloaded from {remote.url} ({why}); fetch it elsewhere and "

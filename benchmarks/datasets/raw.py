@@ -118,7 +118,7 @@ def matlab(path: Path, classes: Sequence[str]) -> Parts:
 
 def rdata(path: Path, classes: Sequence[str]) -> Parts:
     """x (a table) and y (a factor) of the one list in an R file."""
-    library = require("rdata", "datasets", "this data set")
+    library = require("rdata", "bench", "this data set")
     with file_problems(path, "an R file", (Exception,)):
         (content,) = library.read_rda(path).values()
         x, y = content["x"], np.asarray(content["y"])
