@@ -60,7 +60,7 @@ def test_similarity_is_that_of_the_kernel(small, axes, kernel):
     sign = np.sign([np.corrcoef(X[:, j], y)[0, 1] for j in J])
     expected = {"aligned": rho * np.outer(sign, sign), "poly2": rho**2, "linear": rho}[kernel]
     np.testing.assert_allclose(display.similarities, expected, atol=1e-8)
-    others = [j for j in selector._runners_up if j not in J[4:]]
+    others = [j for j in selector._record.runners_up if j not in J[4:]]
     nearest = np.abs(np.corrcoef(X[:, [*J[:4], *others]].T)[:4, 4:]).max()
     assert np.abs(rho[:4, 4:]).max(axis=0).min() >= nearest - 1e-9
 

@@ -8,6 +8,7 @@ import textwrap
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
@@ -125,3 +126,23 @@ def test_genes_as_rows_and_a_clinic_in_another_order(shared_data, tmp_path):
     small = read_table(tmp_path / "small.h5")
     np.testing.assert_array_equal(small.X, X[:, np.sort(expected.indices_)])
     assert small.y.tolist() == y.tolist() and small.row_names.tolist() == samples
+
+
+SCANS = {  # of a default fit for 10 and 100 features, when it was first made of scans
+    "leukemia_golub": (3, 5), "raoa_gse55457": (3, 5), "rac_gse55457": (3, 5), "mnist_3v8": (4, 4),
+    "colon_alon": (3, 5), "prostate_singh": (3, 5), "huntington_borovecki": (3, 5),
+    "srbct_khan": (2, 5), "arcene": (4, 6), "madelon": (3, 3), "news20_bydate": (4, 4),
+    "pcmac": (4, 4), "relathe": (4, 3), "basehock": (4, 4),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SCANS)
+def test_scans_of_a_fit_are_few(name, shared_data):
+    found = shared_data(name)
+    if "X" in found:
+        X, y = found["X"], found["y"]
+    else:
+        X, y = sp.csc_array(sp.load_npz(DATA / f"{name}.npz")), shared_data(f"{name}_labels")["y"]
+    for k, most in zip((10, 100), SCANS[name], strict=True):
+        selector = MMFS(k).fit(X, y)
+        assert selector.gap_ <= 1e-4 and selector.n_scans_ == selector.n_iter_ + 1 <= most

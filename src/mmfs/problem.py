@@ -126,7 +126,7 @@ class Found(NamedTuple):
     J: Array
     gradient: Array
     redundancy: Array
-    n_left: int
+    are_all: bool
     rest: float
     everything: Array | None
 
@@ -142,16 +142,27 @@ class Smallest:
 
     def __call__(self, values: Array, facts: Any) -> Found:
         redundancy = values[:, 0]
-        G = redundancy + self.b
-        G -= self.tau * facts.relevance
+        G = facts.relevance * -self.tau
+        G += self.b
+        G += redundancy
         G[_inside(self.left_out, facts.start, len(G))] = np.inf
-        J = in_order(np.round(G, DIGITS), self.n)
-        negative = -float(np.minimum(G, 0.0).sum() - np.minimum(G[J], 0.0).sum())
-        n_left = int(np.isfinite(G).sum()) - len(J)
+        J, are_all = _smallest(G, self.n)
+        rest = 0.0
+        if not are_all and G[J[-1]] < 0.0:
+            rest = max(float(np.minimum(G[J], 0.0).sum() - np.minimum(G, 0.0).sum()), 0.0)
         return Found(
             redundancy[_inside(self.J, facts.start, len(G))], facts.start + J, G[J], redundancy[J],
-            n_left, max(negative, 0.0), redundancy.copy() if self.whole else None,
+            are_all, rest, redundancy.copy() if self.whole else None,
         )  # fmt: skip
+
+
+def _smallest(G: Array, n: int) -> tuple[Array, bool]:
+    """Places of the n smallest, those that differ by rounding errors as they come; are they all?"""
+    J = in_order(G, n + 1)
+    if len(J) <= n:
+        return J, True
+    near = np.flatnonzero(G <= G[J[n - 1]] + 10.0**-DIGITS)
+    return near[np.lexsort((near, np.round(G[near], DIGITS)))[:n]], False
 
 
 def _inside(J: Array, start: int, n: int) -> Array:
@@ -175,9 +186,9 @@ def _merged(found: list[Found], n: int) -> Others:
     )
     order = np.lexsort((J, np.round(G, DIGITS)))
     kept, cut = order[:n], order[n:]
-    n_left = len(cut) + sum(some.n_left for some in found)
+    are_all = len(cut) == 0 and all(some.are_all for some in found)
     rest = sum(some.rest for some in found) - float(np.minimum(G[cut], 0.0).sum())
-    return Others(J[kept], G[kept], redundancy[kept], n_left == 0, rest)
+    return Others(J[kept], G[kept], redundancy[kept], are_all, rest)
 
 
 def _count_usable(facts: Any) -> int:
