@@ -18,9 +18,10 @@ from benchmarks.accuracy.methods import (
     TUNED,
     ours,
 )
+from benchmarks.datasets import load
 from benchmarks.results import read, save
 from mmfs import MMFS
-from mmfs.datasets import load, make_kddb_shaped
+from mmfs.datasets import make_kddb_shaped
 
 PART = "times"
 NUMBERS = (5, 10, 20, 50, 100)

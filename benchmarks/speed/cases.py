@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from mmfs.datasets import load, make_kddb_shaped, make_webspam_shaped, make_wide_sparse
+from benchmarks.datasets import load
+from mmfs.datasets import make_kddb_shaped, make_webspam_shaped, make_wide_sparse
 
 
 class Case(NamedTuple):
