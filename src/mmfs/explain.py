@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mmfs.fit import CHANCE, FittedRecord
+from mmfs.fit import CHANCE, FittedRecord, facts_of
 from mmfs.hsic import HSIC
 from mmfs.kernels import Precomputed, Similarity, similarity_of
 from mmfs.optional import require
@@ -54,7 +54,7 @@ def explain(record: FittedRecord, X: Any, features: Any, n_dropped: int, names: 
     known = _some_columns(record, X, J)
     here, those = (known.similarity.fetch(np.searchsorted(J, some)) for some in (asked, kept))
     Q = known.similarity.gram(here, those)
-    _check_same_data(known.fingerprints[np.searchsorted(J, kept)], record.fingerprints)
+    _check_same_data(facts_of(known.similarity, np.searchsorted(J, kept)), record.facts)
 
     def name(j: int) -> Any:
         return name_of(names, j)
@@ -142,7 +142,6 @@ class Known(NamedTuple):
     relevance: Array
     usable: Array  # not constant
     own: Array  # similarity of each with itself
-    fingerprints: Array  # what other rows, or the same in another order, would not have
 
 
 def _some_columns(record: FittedRecord, X: Any, J: Array) -> Known:
@@ -155,7 +154,7 @@ def _some_columns(record: FittedRecord, X: Any, J: Array) -> Known:
     settings, scores = record.settings, record.scores
     if is_name(settings.kernel, "precomputed") and scores is not None:
         Q, r, every = X[np.ix_(J, J)], scores["relevance_"][J], np.ones(len(J), dtype=bool)
-        return Known(Precomputed(Q, r), r, every, np.diagonal(Q), X[J].sum(axis=1))
+        return Known(Precomputed(Q, r), r, every, np.diagonal(Q))
     assert record.y is not None
     columns, target, _ = first_scan(settings, X[:, J], record.y)
     similarity = similarity_of(settings.kernel, columns, target.Y.shape[1])
@@ -172,7 +171,7 @@ def _some_columns(record: FittedRecord, X: Any, J: Array) -> Known:
             " fit with keep_scores=True to have them explained."
         )
     own = np.full(len(J), similarity.largest)
-    return Known(similarity, r, columns.usable, own, columns.fingerprints())
+    return Known(similarity, r, columns.usable, own)
 
 
 def _check_same_data(found: Array, known: Array) -> None:

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from mmfs.kernels import Precomputed
+from mmfs.kernels import OfColumns, Precomputed, Similarity
 from mmfs.order import in_order
 from mmfs.prepare import PreparedProblem
 from mmfs.problem import NONE
-from mmfs.relevance import permuted_chance
+from mmfs.relevance import n_permutations, permuted_chance
 from mmfs.settings import Progress, Settings
 from mmfs.solvers import (
     Point,
@@ -23,7 +23,6 @@ from mmfs.solvers import (
     solve_path,
     weights_among,
 )
-from mmfs.solvers.working_set import fingerprints
 from mmfs.validation import KEPT_COLUMNS, is_name
 
 Array = np.ndarray
@@ -51,7 +50,7 @@ class FittedRecord:
     ranked_by: str
     weights: Array
     b: float
-    fingerprints: Array  # of the selected columns: what other data would not have
+    facts: Array  # of the selected columns: what others, or other rows, would not have
     runners_up: Array  # the most relevant dropped columns
     # The joint solution over all columns, and its certificate.
     support: Array
@@ -165,7 +164,7 @@ def _record(
         ranked_by=ranked_by,
         weights=weights,
         b=b,
-        fingerprints=_fingerprints(prepared, solution, selected),
+        facts=facts_of(prepared.problem.Q, selected),
         runners_up=prepared.original(dropped),
         support=prepared.original(solution.J),
         alpha=solution.weights,
@@ -183,19 +182,16 @@ def _record(
     )
 
 
-def _fingerprints(prepared: PreparedProblem, solution: Solution, selected: Array) -> Array:
-    """Of the selected columns, most of which are here already."""
-    Q, known = prepared.problem.Q, solution.fetched
+def facts_of(Q: Similarity, J: Array) -> Array:
+    """What is known of columns J, a row each: centre, scale, products with the target.
+
+    Of features whose similarities are given, these.
+    """
     if isinstance(Q, Precomputed):
-        return Q.Q[selected].sum(axis=1)
-    place = {j: i for i, j in enumerate(known.J.tolist())}
-    if all(j in place for j in selected.tolist()):
-        fetched = known.only(np.array([place[j] for j in selected.tolist()], dtype=np.intp))
-    else:
-        fetched = Q.fetch(selected)
-    found = fingerprints(fetched)
-    assert found is not None
-    return found
+        return Q.Q[np.ix_(J, J)]
+    assert isinstance(Q, OfColumns)
+    facts = Q.columns.facts_of(J)
+    return np.column_stack([facts.center, facts.inverse, facts.products])
 
 
 def _scores(prepared: PreparedProblem, solution: Solution) -> dict[str, Array]:
@@ -222,7 +218,7 @@ def _chance(prepared: PreparedProblem, solution: Solution) -> float | None:
     if likely is None or likely > CHANCE or support.block is None or target is None or binned:
         return likely
     best = in_order(-support.relevance, PERMUTED)
-    if len(best) == 0:
+    if len(best) == 0 or not n_permutations(*target.Y.shape):
         return likely
     F = support.block.only(best).dense()
     return max(likely, permuted_chance(F, support.relevance[best], prepared.n_usable, target.Y))

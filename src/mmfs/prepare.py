@@ -213,7 +213,8 @@ def prepare(
         )  # fmt: skip
         columns.set_relevance(r)
     Q = similarity_of(settings.kernel, columns, target.Y.shape[1])
-    problem = Problem(Q, settings.tau, float(settings.C))
+    by_formula = isinstance(kind, HSIC) or (isinstance(kind, str) and kind != "mutual_info")
+    problem = Problem(Q, settings.tau, float(settings.C), copies_agree=by_formula)
     n_rows = X.shape[0]
     return PreparedProblem(problem, settings, kind, columns, target, y, n_rows, n_columns, left)
 

@@ -62,6 +62,7 @@ class Problem:
     Q: Similarity
     tau: float
     C: float
+    copies_agree: bool = True  # whether columns that are the same have the same relevance
 
     @cached_property
     def r_max(self) -> float:

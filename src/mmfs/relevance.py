@@ -220,6 +220,12 @@ def _binned_tail(r: float, labels: Array) -> float:
     return float(chi2.sf(G / (1 + rare / (6 * n_rows * freedom)), freedom))
 
 
+def n_permutations(n_rows: int, n_outputs: int) -> int:
+    """Of a target that can be held at once; none if they are too few to tell."""
+    n = min(PERMUTED, NUMBERS // (n_rows * n_outputs))
+    return n if n >= FEWEST else 0
+
+
 def permuted_chance(F: Array, r: Array, n_columns: int, Y: Array) -> float:
     """The least chance of a few standardised columns, looked at by permutations of the target.
 
@@ -228,8 +234,8 @@ def permuted_chance(F: Array, r: Array, n_columns: int, Y: Array) -> float:
     """
     n_rows, n_outputs = Y.shape
     tail = correlation_tail(r, n_rows, n_outputs)
-    n = min(PERMUTED, NUMBERS // (n_rows * n_outputs))
-    if (n_rows < FEWEST or (F**2).max() > LEVERAGE) and n >= FEWEST:
+    n = n_permutations(n_rows, n_outputs)
+    if n and (n_rows < FEWEST or (F**2).max() > LEVERAGE):
         rows = np.tile(np.arange(n_rows), (n, 1))
         rows = np.random.default_rng(0).permuted(rows, axis=1)
         products = F.T @ Y[rows.T].reshape(n_rows, -1)

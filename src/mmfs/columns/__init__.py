@@ -1,7 +1,7 @@
 """Standardised columns of any source."""
 
 from mmfs.columns.base import Columns
-from mmfs.columns.distinct import fingerprint_vectors, repeated, representatives
+from mmfs.columns.distinct import fingerprint_vectors, near_another, repeated, representatives
 from mmfs.columns.fetched import Block, DenseBlock, SparseBlock
 from mmfs.columns.standardise import Adjustment, Facts, correlation
 
@@ -14,6 +14,7 @@ __all__ = [
     "SparseBlock",
     "correlation",
     "fingerprint_vectors",
+    "near_another",
     "repeated",
     "representatives",
 ]

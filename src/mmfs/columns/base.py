@@ -84,15 +84,18 @@ class Columns:
 
     def fetch_known(self, J: Array) -> tuple[Block, Facts]:
         """The columns J, and their facts."""
-        J = np.asarray(J)
-        places, parts = zip(*self.ask(Pick(J)), strict=True)
-        facts = joined(parts).only(np.argsort(np.concatenate(places), kind="stable"))
+        J, facts = np.asarray(J), self.facts_of(J)
         if isinstance(self.source, ArraySource):
             return DenseBlock(self.source.X, J, facts, self.adjustment), facts
         X = self.source.fetch(J, self.n_jobs)
         if sp.issparse(X):
             return SparseBlock.of(sp.csc_array(X), facts, self.adjustment), facts
         return DenseBlock(X, np.arange(len(J)), facts, self.adjustment), facts
+
+    def facts_of(self, J: Array) -> Facts:
+        """What is known of the columns J: no data are read."""
+        places, parts = zip(*self.ask(Pick(np.asarray(J))), strict=True)
+        return joined(parts).only(np.argsort(np.concatenate(places), kind="stable"))
 
     def values(self, J: Array) -> Array:
         """The columns J as they are, dense, in double precision."""

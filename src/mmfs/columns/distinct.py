@@ -4,6 +4,8 @@ Columns that differ agree in both projections, to within rounding, with a chance
 n^2 TOLERANCE^2: never, in practice. A copy with another unit or offset counts as the same.
 """
 
+from functools import lru_cache
+
 import numpy as np
 
 Array = np.ndarray
@@ -15,10 +17,21 @@ TOLERANCE = 1e-11
 EQUAL = 1e-9
 
 
+@lru_cache(maxsize=2)
 def fingerprint_vectors(n_rows: int) -> Array:
     """Two fixed random vectors of unit norm; F'(them) are the fingerprints of columns."""
     V = np.random.default_rng(0).standard_normal((n_rows, 2))
     return V / np.linalg.norm(V, axis=0)
+
+
+def near_another(values: Array, distance: float) -> Array:
+    """Mask of the values that another one is near."""
+    order = np.argsort(values, kind="stable")
+    near = np.diff(values[order]) <= distance
+    out = np.zeros(len(values), dtype=bool)
+    out[order[1:][near]] = True
+    out[order[:-1][near]] = True
+    return out
 
 
 def representatives(keys: Array, r: Array, J: Array, mirrors: bool) -> Array:

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from mmfs.columns import repeated
+from mmfs.columns import near_another, repeated
 from mmfs.problem import Problem
 from mmfs.solvers import tuning
 from mmfs.solvers.solution import Solution
@@ -70,11 +70,7 @@ def _copies(
     new = ~np.isin(J, fetched.J)
     values = np.concatenate([known, redundancy[new]])
     numbers = np.concatenate([fetched.J, J[new]])
-    order = np.argsort(values, kind="stable")
-    near = np.diff(values[order]) <= SAME_REDUNDANCY
-    shared = np.zeros(len(values), dtype=bool)
-    shared[order[1:]] |= near
-    shared[order[:-1]] |= near
+    shared = near_another(values, SAME_REDUNDANCY)
     suspects = numbers[len(known) :][shared[len(known) :]]
     if len(suspects) == 0:
         return np.zeros(len(J), dtype=bool)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from mmfs.columns import fingerprint_vectors, representatives
+from mmfs.columns import fingerprint_vectors, near_another, representatives
 from mmfs.kernels import FetchedColumns
 from mmfs.problem import Problem
 from mmfs.solvers import tuning
@@ -20,6 +20,10 @@ from mmfs.solvers.solution import Solution
 Array = np.ndarray
 
 
+# Relevances of columns that are the same differ by less.
+SAME_RELEVANCE = 1e-10
+
+
 class WorkingSet:
     """Columns fetched so far, distinct ones and copies, and the similarities of the distinct."""
 
@@ -28,20 +32,9 @@ class WorkingSet:
         self.r_max = max(problem.r_max, np.finfo(float).tiny)
         self.eps = self.finest = 1e-2 * tol * self.r_max
         self.everything = problem.Q.fetch(np.sort(J))  # copies too
-        self._keys = fingerprints(self.everything)
         self.chosen = np.empty(0, dtype=np.intp)  # places of those that stand for themselves
         self._tell_apart()
         self._gram = np.empty((0, 0))
-
-    @property
-    def fetched(self) -> FetchedColumns:
-        """The distinct columns."""
-        all_distinct = len(self.chosen) == len(self.everything.J)
-        return self.everything if all_distinct else self.everything.only(self.chosen)
-
-    @property
-    def copies(self) -> Array:
-        return np.delete(self.everything.J, self.chosen)
 
     @property
     def n_available(self) -> int:
@@ -77,19 +70,28 @@ class WorkingSet:
         """In the order of the data: that of their gradients may hang on rounding errors."""
         new = self.problem.Q.fetch(np.sort(J))
         self.everything = self.everything.join(new)
-        if self._keys is not None:
-            self._keys = np.concatenate([self._keys, fingerprints(new)])
         self._tell_apart()
 
     def _tell_apart(self) -> None:
-        """Which columns are the same; one that stands for others takes the place they had."""
+        """Which columns are the same; one that stands for others takes the place they had.
+
+        Where those that are the same are equally relevant, only columns that are as relevant as
+        another have to be compared.
+        """
         J, r = self.everything.J, self.everything.relevance
-        standing = np.arange(len(J))
-        if self._keys is not None:
-            standing = representatives(self._keys, r, J, self.problem.Q.mirrors)
+        standing, suspects = np.arange(len(J)), np.arange(len(J))
+        if self.problem.copies_agree:
+            suspects = np.flatnonzero(near_another(r, SAME_RELEVANCE))
+        keys = fingerprints(self.everything.only(suspects)) if len(suspects) else None
+        if keys is not None:
+            found = representatives(keys, r[suspects], J[suspects], self.problem.Q.mirrors)
+            standing[suspects] = suspects[found]
         before = standing[self.chosen]
         new = np.flatnonzero(standing == np.arange(len(J)))
         self.chosen = np.concatenate([before, new[~np.isin(new, before)]])
+        distinct = len(self.chosen) == len(J)
+        self.fetched = self.everything if distinct else self.everything.only(self.chosen)
+        self.copies = np.delete(J, self.chosen)
 
     def sharpen(self) -> bool:
         """Ask more of the next descent; False if that is past what rounding allows."""
