@@ -18,6 +18,8 @@ from mmfs import FCBF, FGM, GDM, MMFS, MRMR, QPFS, SVMRFE, MaxRel
 from mmfs.base import Selector
 from mmfs.datasets import make_wide_sparse
 
+pytestmark = pytest.mark.slow
+
 METHODS = [MaxRel, MRMR, FCBF, QPFS, FGM, GDM, SVMRFE]
 VARIANTS = [
     *(method() for method in METHODS),

@@ -22,6 +22,8 @@ from mmfs.datasets import make_planted
 from mmfs.demo import run_demo
 from mmfs.io import Table, read_table, write_table
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def planted():

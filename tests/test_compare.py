@@ -12,6 +12,8 @@ from sklearn.svm import LinearSVC
 from mmfs import MMFS, MRMR, compare
 from mmfs.compare import METHODS
 
+pytestmark = pytest.mark.slow
+
 
 def test_scores_are_those_of_selecting_in_each_fold(small):
     X, y = small

@@ -32,6 +32,8 @@ from mmfs.solvers import tuning
 from mmfs.sources import DaskData
 from tests.test_store import example
 
+pytestmark = pytest.mark.slow
+
 da = pytest.importorskip("dask.array")
 distributed = pytest.importorskip("distributed")
 

@@ -26,7 +26,10 @@ from mmfs.io import FileProblem
 from tests.conftest import DATA
 
 # A refused download leaves its socket to the garbage collector.
-pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+]
 
 
 def idx(array):

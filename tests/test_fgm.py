@@ -14,6 +14,8 @@ from mmfs.baselines.groups import GroupSVM, bound, norms, shrink
 from mmfs.columns import Columns
 from tests.reference import selectors
 
+pytestmark = pytest.mark.slow
+
 # Columns of +-1 that are balanced: mean zero, variance one. The first is y, the second is wrong
 # in two rows, the third in two others, the fourth in four.
 Y = np.array([1.0, 1, 1, 1, -1, -1, -1, -1])

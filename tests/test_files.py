@@ -16,6 +16,8 @@ from sklearn.datasets import dump_svmlight_file
 
 from mmfs.io import FORMATS, FileProblem, Table, csv, read_table, write_table
 
+pytestmark = pytest.mark.slow
+
 ENDINGS = [
     "csv", "csv.gz", "csv.xz", "csv.zst", "tsv", "tsv.gz", "parquet", "arrow", "svm", "svm.gz",
     "svm.xz", "svm.zst", "npy", "npz", "mtx", "mtx.gz", "h5", "h5ad",

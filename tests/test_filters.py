@@ -11,6 +11,8 @@ from mmfs import FCBF, MMFS, MRMR, MaxRel
 from mmfs.discretize import States
 from tests.reference import discrete, selectors
 
+pytestmark = pytest.mark.slow
+
 # Eight rows. Column 0 is wrong about y once, column 1 is its copy, column 2 is wrong twice and
 # shares little with column 0, column 3 says nothing.
 Y = np.array([0, 0, 0, 0, 1, 1, 1, 1])

@@ -14,6 +14,8 @@ from mmfs.datasets import make_nonlinear
 from mmfs.hsic import HSIC, RowComparison
 from tests.reference.hsic import delta, features, gaussian, of_column
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.filterwarnings("ignore:No features were selected")
 @parametrize_with_checks(

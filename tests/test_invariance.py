@@ -12,6 +12,8 @@ from mmfs.solvers.qp import solve_dual
 from tests.elsewhere import ELSEWHERE
 from tests.reference.explicit import class_basis, standardised
 
+pytestmark = pytest.mark.slow
+
 PLACES = {
     "dense": np.asarray,
     "f_order": np.asfortranarray,

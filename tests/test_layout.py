@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from mmfs import MMFS, MMFSCV, MMFSIC, MRMR, StabilitySelector
 from mmfs.base import Selector
@@ -22,7 +23,8 @@ ROOMS = [
     ["certify_path"],
     ["solvers"],
     ["validation"],
-    ["base", "prepare"],
+    ["base"],
+    ["prepare"],
     ["fit"],
     ["explain", "selection_path"],
     ["selector", "baselines"],
@@ -97,6 +99,7 @@ def room_of(filename):
     return path.relative_to(SOURCE).parts[0].removesuffix(".py") if SOURCE in path.parents else None
 
 
+@pytest.mark.slow
 def test_no_room_calls_the_selector_that_called_it():
     """Rooms below get settings and give a record back."""
     rng = np.random.default_rng(0)

@@ -21,6 +21,8 @@ from mmfs import MMFS, MMFSCV, MMFSIC, MaxRel, mmfs_path
 from mmfs.datasets import make_planted
 from tests.reference.explicit import class_basis, standardised
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.filterwarnings("ignore:No features were selected")
 @parametrize_with_checks(

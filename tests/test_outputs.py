@@ -14,6 +14,8 @@ from typer.testing import CliRunner
 from mmfs.cli import app
 from mmfs.io import FileProblem, Outputs, Table, read_table, write_table
 
+pytestmark = pytest.mark.slow
+
 TABLE = Table(np.eye(3), np.array([0, 1, 0]), np.array(["a", "b", "c"]), target_name="y")
 
 

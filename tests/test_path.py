@@ -67,6 +67,7 @@ def test_it_costs_few_passes(wide):
     assert path.n_scans <= 2 * MMFS(30).fit(*wide).n_scans_
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("n_taken", "n_scans"), [(400, 1), (40, 7)])
 def test_fifty_points_are_certified_together_as_if_each_were_judged_alone(
     wide, monkeypatch, n_taken, n_scans
@@ -99,6 +100,7 @@ def test_fifty_points_are_certified_together_as_if_each_were_judged_alone(
         np.testing.assert_allclose(gradient, full[among], atol=1e-9)
 
 
+@pytest.mark.slow
 @given(st.integers(0, 10_000))
 def test_order_of_entry_is_that_of_lars(seed):
     """The path of the aligned kernel is scikit-learn's non-negative Lasso path."""
@@ -183,6 +185,7 @@ def test_names_and_sparse_weights(wide):
     assert sp.issparse(path.alphas) and path.alphas.shape == (5, 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kernel", ["aligned", "linear", "poly2", "rbf", "hsic"])
 @pytest.mark.parametrize("relevance", ["correlation", "mutual_info", "binned_mutual_info", "hsic"])
 def test_exactly_k_and_the_same_again_under_every_combination(small, kernel, relevance):

@@ -16,6 +16,8 @@ from mmfs import (
     mmfs_path,
 )
 
+pytestmark = pytest.mark.slow
+
 matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("agg")
 

@@ -17,6 +17,8 @@ from mmfs import MMFS, MRMR
 from mmfs._compiled import active_set, counting, descent, scans, vectors
 from mmfs.datasets import make_wide_sparse
 
+pytestmark = pytest.mark.slow
+
 
 def run(code, **environment):
     """The last line that a new Python process prints."""

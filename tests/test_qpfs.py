@@ -10,6 +10,8 @@ from mmfs import MMFS, QPFS
 from mmfs.baselines.qpfs import nystrom_map
 from tests.reference import discrete, selectors
 
+pytestmark = pytest.mark.slow
+
 
 def objective(x, Q, F, theta):
     return (1 - theta) / 2 * x @ Q @ x - theta * F @ x

@@ -16,6 +16,8 @@ from mmfs import FCBF, FGM, GDM, MMFS, QPFS
 from mmfs.io import read_table
 from tests.conftest import DATA
 
+pytestmark = pytest.mark.slow
+
 
 def classifier():
     return LinearSVC(C=1, fit_intercept=False, tol=0.1, random_state=0)

@@ -17,6 +17,8 @@ from mmfs.cli.console import table_of
 from mmfs.io import Table, write_table
 from mmfs.report.record import made_redundant, shown
 
+pytestmark = pytest.mark.slow
+
 HOSTILE = [
     "<script>window.broken = 1</script>",
     "</script><script>window.broken = 2</script>",

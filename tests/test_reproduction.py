@@ -16,6 +16,8 @@ from benchmarks.results import read
 from mmfs.io import checksum
 from tests.conftest import DATA
 
+pytestmark = pytest.mark.slow
+
 TIMED = ("rac_gse55457", "shaped as kddb", "enron")
 
 

@@ -15,6 +15,8 @@ from benchmarks.scale.model import Case, Network, case_of, fitted, future, memor
 from benchmarks.scale.page import PAGE, goals, model_of
 from mmfs.io import checksum
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[1]
 
 
@@ -48,7 +50,7 @@ def test_a_fit_finds_the_weights_it_was_made_from():
         model = fitted(passes, [dict(case._asdict(), seconds=1)], 2)._replace(weights=weights)
         rows.append(dict(case._asdict(), seconds=model.costs(case).seconds))
     np.testing.assert_allclose(fitted(passes, rows, 2).weights, weights, rtol=1e-6)
-    assert fitted(passes, rows, 2).nanoseconds(1e4) == 3
+    assert fitted(passes, rows, 2).nanoseconds(1e4, 1) == 3
 
 
 def test_the_plan_moves_as_it_should():

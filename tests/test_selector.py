@@ -202,6 +202,7 @@ def test_sparse_input_and_output(small, kind):
     np.testing.assert_array_equal(back[:, selector.support_], X[:, selector.support_])
 
 
+@pytest.mark.slow
 def test_pipeline_grid_search_clone_and_pickle(small):
     X, y = small
     pipeline = make_pipeline(StandardScaler(), MMFS(), LogisticRegression())
@@ -217,6 +218,7 @@ def test_pipeline_grid_search_clone_and_pickle(small):
         selector.fit(X, y, sample_weight=np.ones(len(y)))
 
 
+@pytest.mark.slow
 def test_a_selector_fitted_on_ten_million_columns_is_small():
     rng = np.random.default_rng(0)
     n = 10_000_000
@@ -345,6 +347,7 @@ def test_noise_is_called_noise():
     assert sum(told) >= 53  # one in twenty may be missed: more than 7 of 60 have a chance of 1 %
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("relevance", ["correlation", "binned_mutual_info"])
 @pytest.mark.parametrize("classes", [2, 4, None])
 def test_the_level_of_chance_is_that_of_random_columns(relevance, classes):

@@ -16,6 +16,8 @@ from benchmarks.speed.filters import F_CLASSIF, NUMBERS, ONE_GAMMA, READ
 from benchmarks.speed.page import PAGE
 from benchmarks.speed.timing import Timed, Unable, in_turns, row
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[1]
 
 

@@ -21,9 +21,12 @@ from mmfs import (
 from mmfs.model_selection.knockoffs import knockoff_threshold, knockoffs
 from mmfs.model_selection.stability import _select_in_halves, unimodal_bound, worst_case_bound
 
-pytestmark = pytest.mark.filterwarnings(
-    "ignore:no feature was selected in", "ignore:no selection has a false discovery rate"
-)
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.filterwarnings(
+        "ignore:no feature was selected in", "ignore:no selection has a false discovery rate"
+    ),
+]
 
 
 @pytest.mark.filterwarnings("ignore:No features were selected")

@@ -38,6 +38,8 @@ from mmfs.sources import StoreProblem
 from mmfs.sources.store import PORTION, checksum_of, file_checksum, header_checksum
 from tests.elsewhere import ELSEWHERE
 
+pytestmark = pytest.mark.slow
+
 
 def example(n_rows=90, n_columns=60, seed=0):
     rng = np.random.default_rng(seed)

@@ -16,6 +16,8 @@ from mmfs.io import FileProblem, read_svmlight
 from mmfs.io import svmlight as module
 from tests.reference import svmlight as slow
 
+pytestmark = pytest.mark.slow
+
 BLANKS = [b" ", b"\t", b"  ", b" \t", b"\x0b", b"\r"]
 
 

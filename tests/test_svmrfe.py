@@ -9,6 +9,8 @@ from mmfs import SVMRFE
 from mmfs.baselines import svmrfe
 from tests.reference import selectors
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def data():

@@ -1,6 +1,6 @@
 """What a fit on a cluster costs: a model of a few terms, fitted to what was measured, then asked.
 
-    seconds = a * entries * (nanoseconds of a first and a further pass) / processors
+    seconds = a * entries * (nanoseconds of a first scan, and of one for every round) / processors
             + b * columns / processors
             + c * tasks
             + d
@@ -14,13 +14,15 @@ from typing import NamedTuple
 import numpy as np
 from scipy.optimize import nnls
 
-# Tasks per block of columns in a fit, and in each round of it.
-PER_BLOCK, PER_ROUND = 11, 3
+# Tasks per block of columns in a fit, and in each round of it: sums, facts, questions about them;
+# products, what they are reduced to, facts of the columns fetched, and these.
+PER_BLOCK, PER_ROUND = 9, 4
 
-# Bytes: of an entry; of the numbers kept of a column (mean, scale, products with target and two
-# fingerprints); of those that come back of each of the most relevant columns.
-ENTRY, COLUMN, RELEVANT = 8, 40, 80
-MOST_RELEVANT, TAKEN = 100_000, 600
+# Bytes: of an entry; of the numbers kept of a column (mean, scale, origin, product with the target,
+# relevance); of what comes back of a block in a fit (its most relevant columns), in a round (those
+# with the smallest gradients). And columns that are fetched.
+ENTRY, COLUMN, OF_BLOCK, OF_ROUND = 8, 40, 18_000, 7_000
+TAKEN = 600
 
 
 class Case(NamedTuple):
@@ -68,14 +70,14 @@ class Model(NamedTuple):
     def terms(self, case: Case) -> np.ndarray:
         processors = min(case.workers, self.cores)
         tasks = case.blocks * (PER_BLOCK + PER_ROUND * case.rounds)
-        entries = 1e-9 * case.entries * self.nanoseconds(case.rows) / processors
+        entries = 1e-9 * case.entries * self.nanoseconds(case.rows, case.rounds) / processors
         return np.array([entries, case.columns / processors, tasks, 1.0])
 
-    def nanoseconds(self, rows: float) -> float:
-        """Of a first and a further pass over an entry, between what was measured."""
+    def nanoseconds(self, rows: float, rounds: float) -> float:
+        """Of all scans of an entry in a fit, between what was measured."""
         known = np.log([point["rows"] for point in self.passes])
-        both = [point["first"] + point["further"] for point in self.passes]
-        return float(np.interp(np.log(rows), known, both))
+        each = [point["first"] + rounds * point["further"] for point in self.passes]
+        return float(np.interp(np.log(rows), known, each))
 
 
 def fitted(passes: list[dict], measured: list[dict], cores: int) -> Model:
@@ -95,10 +97,11 @@ def case_of(row: dict) -> Case:
 
 def sent(case: Case, outputs: int = 1, tree: bool = True) -> float:
     """Bytes that one after the other go over the busiest connection of a fit."""
-    vectors = 8 * case.rows * (outputs + 2 + outputs * (case.rounds + 1))
+    vectors = 8 * case.rows * (1 + outputs * (1 + case.rounds))
     copies = np.ceil(np.log2(case.workers + 1)) if tree else case.workers
     taken = TAKEN * ENTRY * case.entries / case.columns * 10  # those that matter have more entries
-    return float(vectors * copies + RELEVANT * MOST_RELEVANT * case.rounds + taken)
+    back = case.blocks * (OF_BLOCK + OF_ROUND * case.rounds)
+    return float(vectors * copies + back + taken)
 
 
 def planned(model: Model, case: Case, network: Network, tree: bool = True) -> Costs:

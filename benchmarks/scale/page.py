@@ -104,7 +104,7 @@ def _model(results: Path) -> str:
     a, b, c, d = model_of(results).weights
     return table(
         ["", ""],
-        [["of the two passes' time", f"{a:.2f}"], ["for a column", f"{1e9 * b:.0f} ns"],
+        [["of the scans' time", f"{a:.2f}"], ["for a column", f"{1e9 * b:.0f} ns"],
          ["for a task", f"{1e3 * c:.2f} ms"], ["for all else", f"{d:.2f} s"],
          ["largest error", f"factor {_worst(results):.2f}"]],
     )  # fmt: skip

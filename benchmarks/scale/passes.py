@@ -1,4 +1,4 @@
-"""What an entry costs in a pass, by rows: vectors of that length are in the cache, or not."""
+"""What an entry costs in a scan, by rows: vectors of that length are in the cache, or not."""
 
 import time
 from pathlib import Path
@@ -18,13 +18,13 @@ def measure(folder: Path, quick: bool) -> list[dict[str, Any]]:
     out = []
     for n_rows in QUICK if quick else ROWS:
         columns = Columns(_spread(n_rows, 200 if quick else COLUMNS))
-        V = np.random.default_rng(0).standard_normal((n_rows, 3))
+        V = np.random.default_rng(0).standard_normal((n_rows, 1))
         V -= V.mean(axis=0)
         n_entries = columns.source.size
         first, further = [], []
         for _ in range(TURNS + 1):
             first.append(_seconds(columns.first_scan, V))
-            further.append(_seconds(columns.project, V[:, :1]))
+            further.append(_seconds(columns.project, V))
         nanoseconds = [1e9 * float(np.median(some[1:])) / n_entries for some in (first, further)]
         out.append({"rows": n_rows, "first": nanoseconds[0], "further": nanoseconds[1]})
         print(out[-1], flush=True)

@@ -11,11 +11,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from mmfs.base import first_scan
 from mmfs.fit import CHANCE, FittedRecord, facts_of
 from mmfs.hsic import HSIC
 from mmfs.kernels import Precomputed, Similarity, similarity_of
 from mmfs.optional import require
-from mmfs.prepare import first_scan, kind_of_relevance
+from mmfs.prepare import kind_of_relevance
 from mmfs.relevance import relevance_of
 from mmfs.validation import is_int, is_name
 
@@ -156,7 +157,8 @@ def _some_columns(record: FittedRecord, X: Any, J: Array) -> Known:
         Q, r, every = X[np.ix_(J, J)], scores["relevance_"][J], np.ones(len(J), dtype=bool)
         return Known(Precomputed(Q, r), r, every, np.diagonal(Q))
     assert record.y is not None
-    columns, target, _ = first_scan(settings, X[:, J], record.y)
+    data = first_scan(X[:, J], record.y, settings.task, settings.center)
+    columns, target = data.columns, data.target
     similarity = similarity_of(settings.kernel, columns, target.Y.shape[1])
     kind = kind_of_relevance(settings)
     if isinstance(kind, HSIC) or (isinstance(kind, str) and kind in BY_COLUMN):

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from mmfs.columns import Adjustment, Columns
+from mmfs.base import first_scan
+from mmfs.columns import Columns
 from mmfs.hsic import HSIC, as_hsic
 from mmfs.kernels import Precomputed, similarity_of
 from mmfs.problem import Problem
@@ -14,7 +15,7 @@ from mmfs.relevance import chance_of, given, level_of_chance, relevance_of
 from mmfs.settings import Settings
 from mmfs.solvers import FixedGamma, GammaRule, SumToOne, below_level, enough_support
 from mmfs.sources import as_source
-from mmfs.target import Target, encode_target
+from mmfs.target import Target
 from mmfs.validation import (
     check_finite,
     check_similarities,
@@ -203,7 +204,11 @@ def prepare(
     """
     kind, n_columns = kind_of_relevance(settings), X.shape[1]
     leave_out_empty &= isinstance(kind, str) and settings.kernel in UNRELATED
-    columns, target, left = first_scan(settings, X, y, leave_out_empty)
+    source, left = as_source(X), None
+    if leave_out_empty:
+        source, left = source.without_empty()
+    data = first_scan(source, y, settings.task, settings.center, settings.n_jobs)
+    columns, target = data.columns, data.target
     check_finite(columns, names, left)
     refuse_constant(n_columns, columns.n_usable)
     if not is_name(kind, "correlation"):
@@ -217,19 +222,6 @@ def prepare(
     problem = Problem(Q, settings.tau, float(settings.C), copies_agree=by_formula)
     n_rows = X.shape[0]
     return PreparedProblem(problem, settings, kind, columns, target, y, n_rows, n_columns, left)
-
-
-def first_scan(
-    settings: Settings, X: Any, y: Array, leave_out_empty: bool = False
-) -> tuple[Columns, Target, Array | None]:
-    """The columns of X after the first scan, the target, and which columns are left."""
-    target = encode_target(y, settings.task)
-    source, left = as_source(X), None
-    if leave_out_empty:
-        source, left = source.without_empty()
-    columns = Columns(source, adjustment=Adjustment(settings.center), n_jobs=settings.n_jobs)
-    columns.first_scan(target.Y)
-    return columns, target, left
 
 
 def with_gamma(prepared: PreparedProblem, gamma: float) -> PreparedProblem:
