@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from mmfs.kernels import FetchedColumns
-from mmfs.problem import NONE, Certificate, Others, Problem, judge
+from mmfs.problem import NONE, Certificate, Others, Problem, certificate_of
 
 Array = np.ndarray
 
@@ -58,7 +58,7 @@ def certify_all(
         r[place] = problem.r(here)
     among = Q @ alphas
     return [
-        judge(
+        certificate_of(
             alphas[:, t], among[:, t], problem.r(fetched), C, gamma,
             Others(J, redundancy[:, t] + gamma * alphas[:, t].sum() - r, redundancy[:, t], True, 0),
             problem.r_max,

@@ -116,7 +116,7 @@ class RowComparison:
         return out
 
     def project(self, W: Array) -> Array:
-        """Phi'W for all columns: one pass over the data."""
+        """Phi'W for all columns: one scan of the data."""
         n_columns = self.columns.shape[1]
         self.columns.n_scans += 1
         out = np.zeros((n_columns, W.shape[1]))

@@ -108,7 +108,7 @@ class Problem:
         redundancy = np.empty(len(alpha))
         redundancy[order] = np.concatenate([some.known for some in found])
         others = _merged(found, n)
-        certificate = judge(
+        certificate = certificate_of(
             alpha, redundancy, self.r(fetched) - shift, self.C, gamma, others, self.r_max - shift
         )
         if not whole:
@@ -199,7 +199,7 @@ def _count_usable(facts: Any) -> int:
 # --- the gap ---
 
 
-def judge(
+def certificate_of(
     alpha: Array,
     redundancy: Array,
     r: Array,

@@ -105,7 +105,7 @@ class MMFS(Selector):
         up to 100 features are asked for and gamma is "auto"; else, and with "precomputed"
         similarities or the constrained formulation, "alpha".
     solver : {"working_set", "dcd", "qp"}, default="working_set"
-        All reach the same optimum: a few passes over the data; the paper's coordinate descent
+        All reach the same optimum: a few scans of the data; the paper's coordinate descent
         over all columns; a general QP library (small data; needs `mmfs[qp]`).
     task : {"auto", "classification", "regression"}, default="auto"
         Whether y holds classes or quantities. "auto": text, categories and booleans are classes,
@@ -120,7 +120,7 @@ class MMFS(Selector):
     random_state : int, RandomState instance or None, default=0
         Order of coordinate updates, and noise of the nearest-neighbour estimate.
     n_jobs : int or None, default=None
-        Threads for passes over the data. Results do not depend on it.
+        Threads for scans of the data. Results do not depend on it.
     verbose : int or callable, default=0
         1 reports progress on stderr; a function is told (text, done, total) instead.
 

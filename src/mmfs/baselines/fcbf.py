@@ -37,7 +37,7 @@ class FCBF(Baseline):
     task : {"auto", "classification", "regression"}, default="auto"
         As in :class:`mmfs.MMFS`. A real target is cut into five states to be counted.
     n_jobs : int or None, default=None
-        Threads for passes over dense data and compressed columns.
+        Threads for scans of dense data and compressed columns.
     verbose : int or callable, default=0
         1 reports progress on stderr; a function is told (text, done, total) instead.
 
@@ -52,7 +52,7 @@ class FCBF(Baseline):
     delta_ : float
         The delta used.
     n_scans_ : int
-        How often all of X was read; passes over survivors are not counted.
+        How often all columns were looked at; passes over survivors are not counted.
     """
 
     _rules: ClassVar = {

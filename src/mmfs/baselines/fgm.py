@@ -49,7 +49,7 @@ class FGM(Baseline):
     center : bool, default=True
         Whether columns are centred; sparse ones are, without being made dense.
     n_jobs : int or None, default=None
-        Threads for passes over dense data and compressed columns.
+        Threads for scans of dense data and compressed columns.
     verbose : int or callable, default=0
         1 reports progress on stderr; a function is told (text, done, total) instead.
 
@@ -65,7 +65,7 @@ class FGM(Baseline):
     support_ : ndarray of shape (n_features_in_,)
         Mask of the selected columns.
     n_iter_, n_scans_ : int
-        Rounds; how often all of X was read.
+        Rounds; how often all columns were looked at.
     objective_, gap_ : float
         Objective of the last SVM; how far, relatively, it can be above the optimum over all
         groups of B columns.

@@ -38,7 +38,7 @@ class GroupSVM:
         self.gap = 0.0
 
     def strength(self) -> Array:
-        """||c_j||^2 of every column: one pass over the data."""
+        """||c_j||^2 of every column: one scan of the data."""
         unit = np.sqrt(len(self.Y))  # columns are kept with unit norm
         pull = self.columns.project(unit * self.alpha * self.Y)
         return np.einsum("jc,jc->j", pull, pull)

@@ -63,7 +63,7 @@ class QPFS(Baseline):
     random_state : int, RandomState instance or None, default=0
         Choice of columns for `nystrom`, and order of coordinate updates.
     n_jobs : int or None, default=None
-        Threads for passes over dense data and compressed columns.
+        Threads for scans of dense data and compressed columns.
     verbose : int or callable, default=0
         1 reports progress on stderr; a function is told (text, done, total) instead.
 
@@ -84,7 +84,7 @@ class QPFS(Baseline):
     gap_ : float
         Relative duality gap.
     n_scans_ : int
-        How often all of X was read.
+        How often all columns were looked at.
 
     Notes
     -----

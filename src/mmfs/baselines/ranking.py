@@ -33,7 +33,7 @@ class MaxRel(Baseline):
     random_state : int, RandomState instance or None, default=0
         Noise of the nearest-neighbour estimate of mutual information.
     n_jobs : int or None, default=None
-        Threads for passes over dense data and compressed columns.
+        Threads for scans of dense data and compressed columns.
 
     Attributes
     ----------
@@ -45,7 +45,7 @@ class MaxRel(Baseline):
     support_ : ndarray of shape (n_features_in_,)
         Mask of the selected columns.
     n_scans_ : int
-        How often all of X was read.
+        How often all columns were looked at.
     """
 
     _rules: ClassVar = {"n_features_to_select": COUNT, "relevance": RELEVANCE, "task": TASK}
@@ -99,7 +99,7 @@ class MRMR(Baseline):
     task : {"auto", "classification", "regression"}, default="auto"
         As in :class:`mmfs.MMFS`. A real target is cut into five states to be counted.
     n_jobs : int or None, default=None
-        Threads for passes over dense data and compressed columns.
+        Threads for scans of dense data and compressed columns.
     verbose : int or callable, default=0
         1 reports progress on stderr; a function is told (text, done, total) instead.
 
@@ -113,7 +113,7 @@ class MRMR(Baseline):
     support_ : ndarray of shape (n_features_in_,)
         Mask of the selected columns.
     n_scans_ : int
-        How often all of X was read.
+        How often all columns were looked at.
     """
 
     _rules: ClassVar = {

@@ -39,7 +39,7 @@ class MMFSIC(Chooser):
         Other options of the selection. Its kernel must be "aligned", its relevance "correlation",
         its theta 0.5 and its formulation "squared_bias": no other is a least squares problem.
     n_jobs : int or None, default=None
-        Threads for passes over the data.
+        Threads for scans of the data.
     verbose : int or callable, default=0
         1 reports progress on stderr; a function is told (text, done, total) instead.
 

@@ -63,7 +63,7 @@ class KnockoffSelector(Selector):
     random_state : int, RandomState instance or None, default=0
         Makes the knockoffs: another one, another selection.
     n_jobs : int or None, default=None
-        Threads for passes over the data.
+        Threads for scans of the data.
     verbose : int or callable, default=0
         1 reports progress on stderr; a function is told (text, done, total) instead.
 

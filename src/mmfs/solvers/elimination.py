@@ -9,7 +9,7 @@ what is shown of a selection are the weights found among the selected features a
 import numpy as np
 
 from mmfs.kernels import FetchedColumns
-from mmfs.problem import Others, Problem, judge
+from mmfs.problem import Others, Problem, certificate_of
 from mmfs.solvers import tuning
 from mmfs.solvers.exact import ExactDescent, OfGram, known_of
 from mmfs.solvers.gamma_search import SumToOne
@@ -71,7 +71,7 @@ def weights_among(
         else:
             alpha = descent.solve(gamma, 0.0)
         redundancy = known.product(alpha, np.arange(len(r)))
-        b = judge(alpha, redundancy, r, C, gamma, NO_OTHERS, float(r.max())).b
+        b = certificate_of(alpha, redundancy, r, C, gamma, NO_OTHERS, float(r.max())).b
     weights = np.zeros(len(selected))
     place = np.argsort(selected)
     weights[place[np.searchsorted(selected, kept.J, sorter=place)]] = alpha
