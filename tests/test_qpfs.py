@@ -152,3 +152,14 @@ def test_copies_change_nothing(similarity):
     assert copied.shift_ == pytest.approx(alone.shift_) and (copied.scores_[10:] == 0).all()
     everything = QPFS(13, similarity=similarity).fit(np.hstack([X, X[:, :3]]), y)
     assert everything.indices_[-3:].tolist() == [10, 11, 12]
+
+
+def test_more_than_the_support_of_many_columns():
+    """Ranks beyond the support, and beyond what a certificate lists."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60, 700))
+    y = (X[:, 0] + X[:, 1] > 0).astype(int)
+    with pytest.warns(UserWarning, match="added to their diagonal"):
+        selector = QPFS(500, similarity="correlation").fit(X, y)
+    assert len(set(selector.indices_.tolist())) == 500
+    assert np.count_nonzero(selector.scores_) < 300

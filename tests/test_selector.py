@@ -224,9 +224,12 @@ def test_a_selector_fitted_on_ten_million_columns_is_small():
     n = 10_000_000
     rows = rng.integers(0, 50, n).astype(np.int32)
     X = sp.csc_array((np.ones(n), rows, np.arange(n + 1)), shape=(50, n))
-    selector = MMFS(20).fit(X, rng.integers(0, 2, 50))
+    y = rng.integers(0, 2, 50)
+    selector = MMFS(20).fit(X, y)
     assert len(pickle.dumps(selector)) < 100_000
     assert selector.n_duplicate_ > 0 and len(set(rows[selector.indices_])) == 20
+    more = MMFS(60).fit(X, y).indices_  # than there are distinct columns
+    assert len(set(more)) == 60 and len(set(rows[more[:50]])) == 50
     assert selector.alpha_.shape == (n,)
     with pytest.raises(AttributeError, match=r"relevance_ was not kept.*keep_scores=True"):
         _ = selector.relevance_

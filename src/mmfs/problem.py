@@ -146,18 +146,18 @@ class Smallest:
         G = facts.relevance * -self.tau
         G += self.b
         G += redundancy
-        G[_inside(self.left_out, facts.start, len(G))] = np.inf
-        J, are_all = _smallest(G, self.n)
+        G[inside(self.left_out, facts.start, len(G))] = np.inf
+        J, are_all = smallest(G, self.n)
         rest = 0.0
         if not are_all and G[J[-1]] < 0.0:
             rest = max(float(np.minimum(G[J], 0.0).sum() - np.minimum(G, 0.0).sum()), 0.0)
         return Found(
-            redundancy[_inside(self.J, facts.start, len(G))], facts.start + J, G[J], redundancy[J],
+            redundancy[inside(self.J, facts.start, len(G))], facts.start + J, G[J], redundancy[J],
             are_all, rest, redundancy.copy() if self.whole else None,
         )  # fmt: skip
 
 
-def _smallest(G: Array, n: int) -> tuple[Array, bool]:
+def smallest(G: Array, n: int) -> tuple[Array, bool]:
     """Places of the n smallest, those that differ by rounding errors as they come; are they all?"""
     J = in_order(G, n + 1)
     if len(J) <= n:
@@ -166,7 +166,7 @@ def _smallest(G: Array, n: int) -> tuple[Array, bool]:
     return near[np.lexsort((near, np.round(G[near], DIGITS)))[:n]], False
 
 
-def _inside(J: Array, start: int, n: int) -> Array:
+def inside(J: Array, start: int, n: int) -> Array:
     """Of columns J, in order, those of a block of n, counted from its start."""
     a, b = np.searchsorted(J, [start, start + n])
     return J[a:b] - start

@@ -1,11 +1,13 @@
 """From a solution to the columns that are selected, in rank order."""
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from mmfs.columns import near_another, repeated
-from mmfs.problem import Problem
+from mmfs.columns import fingerprint_vectors, near_another, repeated, representatives
+from mmfs.kernels import OfColumns
+from mmfs.problem import Problem, inside, smallest
 from mmfs.solvers import tuning
 from mmfs.solvers.solution import Solution
 from mmfs.solvers.working_set import fingerprints
@@ -35,50 +37,100 @@ def ranked(
 def _beyond(problem: Problem, solution: Solution, n: int) -> Array:
     """n columns that follow the support: by gradient, then index; copies of others come last."""
     certificate, fetched = solution.certificate, solution.fetched
-    while True:
-        others = certificate.others
-        left = np.flatnonzero(solution.alpha == 0)
-        if not others.are_all:  # of the fetched ones, those that none unknown comes before
-            last = others.gradient.max(initial=-np.inf)
-            left = left[certificate.gradient[left] <= last]
-        J = np.append(fetched.J[left], others.J)
-        G = np.append(certificate.gradient[left], others.gradient)
-        order = np.lexsort((J, np.round(G, tuning.DIGITS)))
-        J = J[order]
-        redundancy = np.append(certificate.redundancy[left], others.redundancy)[order]
-        copies = _copies(problem, solution, certificate.redundancy, J, redundancy)
-        if np.count_nonzero(~copies) >= n or others.are_all:
-            last_ones = np.union1d(J[copies], solution.copies) if others.are_all else J[:0]
-            return np.concatenate([J[~copies], last_ones])[:n]
+    if len(certificate.others.J) < n and not certificate.others.are_all:
         certificate = problem.certify(
-            fetched, solution.alpha, solution.gamma, copies=solution.copies,
-            n_others=2 * (len(others.J) + n),
-        )  # fmt: skip
+            fetched, solution.alpha, solution.gamma, copies=solution.copies, n_others=2 * n
+        )
+    others = certificate.others
+    left = np.flatnonzero(solution.alpha == 0)
+    if not others.are_all:  # of the fetched ones, those that none unknown comes before
+        left = left[certificate.gradient[left] <= others.gradient.max(initial=-np.inf)]
+    J = np.append(fetched.J[left], others.J)
+    G = np.append(certificate.gradient[left], others.gradient)
+    redundancy = np.append(certificate.redundancy[left], others.redundancy)
+    order = np.lexsort((J, np.round(G, tuning.DIGITS)))
+    J, redundancy = J[order], redundancy[order]
+    copies = _copies(problem, solution, J, redundancy)
+    if np.count_nonzero(~copies) >= n:
+        return J[~copies][:n]
+    if others.are_all:
+        return np.concatenate([J[~copies], np.union1d(J[copies], solution.copies)])[:n]
+    return _behind_copies(problem, solution, n)
 
 
-def _copies(
-    problem: Problem, solution: Solution, known: Array, J: Array, redundancy: Array
-) -> Array:
+def _copies(problem: Problem, solution: Solution, J: Array, redundancy: Array) -> Array:
     """Mask of the columns J that are the same as a fetched one, or as one before them.
 
     Columns that are the same are equally redundant: only those that share their redundancy are
     fetched and compared.
     """
-    fetched = solution.fetched
+    fetched, known = solution.fetched, solution.certificate.redundancy
+    none = np.zeros(len(J), dtype=bool)
     if fetched.block is None:
-        return np.zeros(len(J), dtype=bool)
+        return none
     new = ~np.isin(J, fetched.J)
-    values = np.concatenate([known, redundancy[new]])
-    numbers = np.concatenate([fetched.J, J[new]])
-    shared = near_another(values, SAME_REDUNDANCY)
-    suspects = numbers[len(known) :][shared[len(known) :]]
+    shared = near_another(np.concatenate([known, redundancy[new]]), SAME_REDUNDANCY)
+    suspects = J[new][shared[len(known) :]]
     if len(suspects) == 0:
-        return np.zeros(len(J), dtype=bool)
+        return none
     both = fetched.join(problem.Q.fetch(np.sort(suspects)))
     # Whatever was fetched before stands for its copies, as if it were more relevant.
-    r: Any = both.relevance.copy()
-    r[: len(fetched.J)] += 2.0
+    r = both.relevance + 2.0 * (np.arange(len(both.J)) < len(fetched.J))
     keys = fingerprints(both)
     assert keys is not None
-    found = both.J[repeated(keys, r, both.J, problem.Q.mirrors)]
-    return np.isin(J, found)
+    return np.isin(J, both.J[repeated(keys, r, both.J, problem.Q.mirrors)])
+
+
+def _behind_copies(problem: Problem, solution: Solution, n: int) -> Array:
+    """The same as `_beyond` where copies are many: two scans, and one compares fingerprints."""
+    Q, support = problem.Q, solution.support
+    assert isinstance(Q, OfColumns)
+    keys = Q.columns.scan(fingerprint_vectors(Q.columns.shape[0]), _keys, keep=True)
+    known = fingerprints(support)
+    assert known is not None
+    reduce = Distinct(np.sort(support.J), known, problem.tau, n, Q.mirrors)
+    if len(support.J):
+        found = Q.scan(support, solution.weights[:, None], reduce, (keys,))
+    else:
+        found = Q.ask(reduce.without_weights, (keys,))
+    J, G, own = (np.concatenate([some[i] for some in found]) for i in range(3))
+    order = np.lexsort((J, np.round(G, tuning.DIGITS)))
+    J, own = J[order], own[order]
+    copy = repeated(own, np.zeros(len(J)), np.arange(len(J)), Q.mirrors)
+    copies = np.concatenate([J[copy], *(some[3] for some in found)])
+    return np.concatenate([J[~copy], np.sort(copies)])[:n]
+
+
+def _keys(products: Array, facts: Any) -> Array:
+    return products
+
+
+@dataclass(frozen=True)
+class Distinct:
+    """Of a block the n columns with the smallest gradients that are not the same as others.
+
+    What is returned are these columns, their gradients and fingerprints; and the first copies.
+    """
+
+    J: Array  # known columns, in order
+    known: Array  # fingerprints of these
+    tau: float
+    n: int
+    mirrors: bool
+
+    def __call__(self, values: Array, facts: Any, keys: Array) -> tuple[Array, ...]:
+        G, at_once = values[:, 0] - self.tau * facts.relevance, 4 * self.n
+        G[inside(self.J, facts.start, len(G))] = np.inf
+        while True:
+            J, are_all = smallest(G, at_once)
+            both = np.concatenate([self.known, keys[J]])
+            places = np.arange(len(both))
+            standing = representatives(both, np.zeros(len(both)), places, self.mirrors)
+            own = (standing == places)[len(self.known) :]
+            if are_all or np.count_nonzero(own) >= self.n:
+                first, copies = J[own][: self.n], np.sort(J[~own])[: self.n]
+                return facts.start + first, G[first], keys[first], facts.start + copies
+            at_once *= 4
+
+    def without_weights(self, facts: Any, keys: Array) -> tuple[Array, ...]:
+        return self(np.zeros((len(facts.relevance), 1)), facts, keys)

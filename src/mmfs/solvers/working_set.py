@@ -123,8 +123,9 @@ def working_set(
     n_first = min(max(tuning.FEWEST, tuning.FIRST * rule.fewest), tuning.GRAM_LIMIT)
     best, r = problem.Q.most_relevant(n_first + 1)
     here = WorkingSet(problem, best[:n_first], tol)
-    while 2 * len(here.chosen) < min(rule.fewest, here.n_available):  # most are copies
-        n_first = min(4 * n_first, problem.n_usable)
+    enough = min(rule.fewest, here.n_available)
+    while 2 * len(here.chosen) < enough and n_first < tuning.GRAM_LIMIT:  # most are copies
+        n_first = min(4 * n_first, tuning.GRAM_LIMIT)
         best, r = problem.Q.most_relevant(n_first + 1)
         here.add(best[:n_first][~np.isin(best[:n_first], here.everything.J)])
     here.eps, alpha = tuning.ROUGH * here.r_max, np.zeros(len(here.chosen))
