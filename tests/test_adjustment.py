@@ -109,3 +109,18 @@ def test_a_weight_of_zero_leaves_a_row_out(seed, place):
         found.append((columns.everything.products, block.gram(block)))
     for with_all, without in zip(*found, strict=True):
         np.testing.assert_allclose(with_all, without, atol=1e-10)
+
+
+@pytest.mark.parametrize("place", ["csc", "csr", "store", "csr_rows"])
+def test_a_missing_entry_is_zero_however_far_the_others_are(place):
+    """Little may be left of a column by its covariates, or a row weigh next to nothing."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((N_ROWS, N_COLUMNS)) * 0.01 + 5.0
+    X[3, :] = 0.0
+    nearly = X[:, :1] + 1e-3 * rng.standard_normal((N_ROWS, 1))
+    light = np.ones(N_ROWS)
+    light[3] = 1e-6
+    for weights, Z in ((np.ones(N_ROWS), nearly), (light, np.empty((N_ROWS, 0)))):
+        adjustment = Adjustment.of(N_ROWS, weights, Z if Z.size else None)
+        Y = adjustment.residual(rng.standard_normal((N_ROWS, 1)))
+        check(PLACES[place](X), residuals(X, Z, weights), adjustment, Y, atol=1e-8)

@@ -15,8 +15,8 @@ import numpy as np
 from scipy.optimize import nnls
 
 # Tasks per block of columns in a fit, and in each round of it: sums, facts, questions about them;
-# products, what they are reduced to, facts of the columns fetched, and these.
-PER_BLOCK, PER_ROUND = 9, 4
+# origins, products, what they are reduced to, facts of the columns fetched, and these.
+PER_BLOCK, PER_ROUND = 9, 5
 
 # Bytes: of an entry; of the numbers kept of a column (mean, scale, origin, product with the target,
 # relevance); of what comes back of a block in a fit (its most relevant columns), in a round (those

@@ -47,7 +47,8 @@ def certify_all(
     """
     known = np.union1d(fetched.J, copies)
     J = _in_doubt(problem, fetched, Q, alphas, gammas, known)
-    at_once = max(1, NUMBERS // max(1, len(alphas)))
+    n_rows = 1 if fetched.block is None else fetched.block.n_rows
+    at_once = max(1, NUMBERS // max(1, len(alphas), n_rows))  # columns, of which none is sparse
     parts = [J[start : start + at_once] for start in range(0, len(J), at_once)]
     redundancy, r = np.empty((len(J), alphas.shape[1])), np.empty(len(J))
     support = np.flatnonzero((alphas > 0).any(axis=1))

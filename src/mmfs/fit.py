@@ -1,7 +1,7 @@
 """One fit: solve, rank, and what is to be remembered of it."""
 
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -115,15 +115,15 @@ def rank_point(
     """The first k columns of a solution on a path, as `fit` would rank them at that gamma."""
     problem, order, enough = prepared.problem, point.ranked(), k <= len(point.J)
     if enough and not prepared.eliminates(gamma, k):
-        return order[:k]
+        return prepared.original(order[:k])
     fetched = problem.Q.fetch(point.J)
     if prepared.eliminates(gamma, k):
         order = order_of_elimination(problem, fetched, point.alpha, point.gamma, rng)
     if enough:
-        return order[:k]
+        return prepared.original(order[:k])
     certificate = problem.certify(fetched, point.alpha, point.gamma, n_others=2 * k)
     solution = Solution(fetched, point.alpha, point.gamma, certificate, point.n_iter, NONE)
-    return ranked(problem, solution, k, order)
+    return prepared.original(ranked(problem, solution, k, order))
 
 
 def solver_options(settings: Settings, rng: np.random.Generator) -> dict[str, Any]:
@@ -156,7 +156,7 @@ def _record(
     relevant = problem.Q.most_relevant(REMEMBERED + len(selected))[0]
     dropped = relevant[~np.isin(relevant, selected)][:REMEMBERED]
     return FittedRecord(
-        settings=prepared.settings,
+        settings=replace(prepared.settings, progress=None),
         n_columns=prepared.n_columns,
         n_rows=prepared.n_rows,
         y=copy(prepared.y),

@@ -88,13 +88,13 @@ class RowComparison:
         self.whole = slice(0, self.n_blocks)
         self.n_entries = self.size * (self.size + 1) // 2
         self.n_features = self.n_blocks * self.n_entries
-        # Columns to read at a time in a pass; of which all rows, and of which a block, can be held.
+        # Columns to read at a time in a scan; of which all rows, and of which a block, can be held.
         self.tile = max(1, NUMBERS // max(columns.shape[0], self.n_entries))
         self.at_once = max(1, HELD // columns.shape[0])
         self.group = max(1, HELD // self.n_entries)
 
-    def take(self, J: Array) -> Block:
-        return self.columns.columnwise.fetch(J)
+    def fetch(self, J: Array) -> Block:
+        return self.columns.fetch(J, self.columns.source.columnwise)
 
     def gram(self, a: Array, b: Array) -> Array:
         """Phi_a'Phi_b."""
@@ -125,7 +125,7 @@ class RowComparison:
 
         def work(start: int) -> None:
             here = slice(start, min(start + self.tile, n_columns))
-            values = unit_variance(self.take(np.arange(here.start, here.stop)).dense())
+            values = unit_variance(self.fetch(np.arange(here.start, here.stop)).dense())
             columns, blocks = np.nonzero(self._informative(values, self.whole))
             for a in range(0, len(columns), step):
                 pairs = columns[a : a + step], blocks[a : a + step]
@@ -134,7 +134,7 @@ class RowComparison:
             out[here] *= self._scale(values)[:, None]
 
         tasks = [(start,) for start in range(0, n_columns, self.tile)]
-        source = self.columns.columnwise.source
+        source = self.columns.source.columnwise
         assert isinstance(source, InMemory)
         source.each(work, tasks, self.columns.n_jobs)
         return out

@@ -22,12 +22,13 @@ Array = np.ndarray
 # Digits of a gradient, beside relevances of at most 1, that are not rounding error: columns that
 # are the same then have the same, and are taken as they come.
 DIGITS = 11
+ROUNDED = 10.0**-DIGITS
 
 NONE = np.empty(0, dtype=np.intp)
 
 
 class Others(NamedTuple):
-    """Columns that were not fetched: those with the smallest gradients, in order."""
+    """Columns that were not fetched: those with the smallest gradients, or all in doubt."""
 
     J: Array
     gradient: Array
@@ -149,7 +150,7 @@ class Smallest:
         G[inside(self.left_out, facts.start, len(G))] = np.inf
         J, are_all = smallest(G, self.n)
         rest = 0.0
-        if not are_all and G[J[-1]] < 0.0:
+        if not are_all and G[J[-1]] < ROUNDED:
             rest = max(float(np.minimum(G[J], 0.0).sum() - np.minimum(G, 0.0).sum()), 0.0)
         return Found(
             redundancy[inside(self.J, facts.start, len(G))], facts.start + J, G[J], redundancy[J],
@@ -162,7 +163,7 @@ def smallest(G: Array, n: int) -> tuple[Array, bool]:
     J = in_order(G, n + 1)
     if len(J) <= n:
         return J, True
-    near = np.flatnonzero(G <= G[J[n - 1]] + 10.0**-DIGITS)
+    near = np.flatnonzero(G <= G[J[n - 1]] + ROUNDED)
     return near[np.lexsort((near, np.round(G[near], DIGITS)))[:n]], False
 
 
@@ -270,7 +271,7 @@ def squared_bias_gap(
     G = G[G < 0]
     total = max(r_max, 0.0) / gamma
     rest = 0.0 if others is None else others.rest
-    last = 0.0 if others is None or rest == 0.0 else max(-float(others.gradient[-1]), 0.0)
+    last = 0.0 if others is None or rest == 0.0 else max(ROUNDED - float(others.gradient[-1]), 0.0)
 
     def bound(total: float) -> float:
         left = min(C * rest, total * last) if rest > 0.0 else 0.0

@@ -1,7 +1,6 @@
 """M x N data seen as N standardised columns, wherever they are."""
 
 from collections.abc import Callable
-from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -14,7 +13,7 @@ from mmfs.columns.distinct import fingerprint_vectors
 from mmfs.columns.fetched import Block, DenseBlock, SparseBlock
 from mmfs.columns.standardise import Adjustment, Facts, Finish, joined
 from mmfs.order import in_order
-from mmfs.sources import ArraySource, Each, as_source
+from mmfs.sources import ArraySource, Each, Source, as_source
 
 Array = np.ndarray
 
@@ -35,8 +34,8 @@ class Columns:
     def first_scan(self, Y: Array) -> None:
         """Find centre and scale of every column, and F'Y for a target Y (M x q) with B'Y = 0."""
         self.n_scans += 1
-        centered, n_covariates = self.adjustment.centered, self.adjustment.n_covariates
-        finish = Finish(centered, self.shape[0], n_covariates)
+        centered, far = self.adjustment.centered, self.adjustment.far(self.shape[0])
+        finish = Finish(centered, self.adjustment.n_covariates, far)
         V = self.adjustment.first_vectors(Y)
         self._know(self.source.first_scan(V, centered, finish, self.n_jobs))
 
@@ -78,16 +77,16 @@ class Columns:
         order = np.lexsort((J, -r))[:n]
         return J[order], r[order]
 
-    def fetch(self, J: Array) -> Block:
-        """The columns J."""
-        return self.fetch_known(J)[0]
+    def fetch(self, J: Array, source: Source | None = None) -> Block:
+        """The columns J; from another source of the same data, if that is quicker."""
+        return self.fetch_known(J, source)[0]
 
-    def fetch_known(self, J: Array) -> tuple[Block, Facts]:
+    def fetch_known(self, J: Array, source: Source | None = None) -> tuple[Block, Facts]:
         """The columns J, and their facts."""
-        J, facts = np.asarray(J), self.facts_of(J)
-        if isinstance(self.source, ArraySource):
-            return DenseBlock(self.source.X, J, facts, self.adjustment), facts
-        X = self.source.fetch(J, self.n_jobs)
+        J, facts, source = np.asarray(J), self.facts_of(J), source or self.source
+        if isinstance(source, ArraySource):
+            return DenseBlock(source.X, J, facts, self.adjustment), facts
+        X = source.fetch(J, self.n_jobs)
         if sp.issparse(X):
             return SparseBlock.of(sp.csc_array(X), facts, self.adjustment), facts
         return DenseBlock(X, np.arange(len(J)), facts, self.adjustment), facts
@@ -106,16 +105,6 @@ class Columns:
         """As `Source.counts`."""
         self.n_scans += start == 0
         return self.source.counts(cuts, labels, n_labels, start, stop, self.n_jobs)
-
-    @cached_property
-    def columnwise(self) -> "Columns":
-        """The same columns, stored so that single ones are quickly read."""
-        if self.source.columnwise is self.source:
-            return self
-        other = copy(self)
-        other.source = self.source.columnwise
-        other._know([self.everything])  # in one block
-        return other
 
     @property
     def n_usable(self) -> int:
@@ -162,8 +151,7 @@ class Scaled:
     reduce: Callable[..., Any]
 
     def __call__(self, products: Array, facts: Facts, *each: Any) -> Any:
-        products *= facts.inverse[:, None]
-        return self.reduce(products, facts, *each)
+        return self.reduce(products * facts.inverse[:, None], facts, *each)
 
 
 @dataclass(frozen=True)

@@ -26,9 +26,8 @@ SMALLEST = 1e-280
 # explain of it, if it is not more than this: the column is constant.
 OF_MEAN, OF_COVARIATES = 1e-24, 1e-12
 
-# From this mean on, in norms of what varies around it, products are taken about the mean: they
-# would lose their digits otherwise. A column without an entry in every row is never that far, since
-# zero is as far from the mean as the mean from zero.
+# From this mean on, in norms of what varies around it by the root of the rows, products are taken
+# about the mean: they would lose their digits otherwise. (`Adjustment.far`)
 OFFSET = 1e3
 
 # Digits of a correlation that are not rounding error.
@@ -70,6 +69,15 @@ class Adjustment:
 
     def total_weight(self, n_rows: int) -> float:
         return float(n_rows) if self.root is None else float(self.root @ self.root)
+
+    def far(self, n_rows: int) -> float:
+        """The mean, in norms of what varies around it, beyond which a column is far from zero.
+
+        A column without an entry in a row of weight w is never that far: zero is as far from its
+        mean as that is from zero, so that it varies by sqrt(w) |mean| at least.
+        """
+        lightest = 1.0 if self.root is None else float(self.root[self.root > 0].min(initial=1.0))
+        return max(1 / lightest, OFFSET / np.sqrt(n_rows))
 
     def vectors(self, V: Array) -> Array:
         """W^1/2 V: what raw columns are multiplied with."""
@@ -121,26 +129,26 @@ class Finish:
     """From sums of a block of columns to its facts."""
 
     centered: bool
-    n_rows: int
     n_covariates: int
+    far: float
 
     @np.errstate(invalid="ignore", over="ignore", divide="ignore")  # `inverse` marks them
     def __call__(self, sums: Sums, start: int) -> Facts:
         weight, total, d = float(sums.totals[0]), sums.products[:, 0], self.n_covariates
-        explained, products = sums.products[:, 1 : 1 + d], sums.products[:, 1 + d :]
+        explained, products = sums.products[:, 1 : 1 + d].copy(), sums.products[:, 1 + d :]
         squares, center, noise = sums.squares, np.zeros(len(total)), np.zeros(len(total))
         if self.centered:
             center = sums.origin + total / weight
             squares = squares - total**2 / weight
             noise = OF_MEAN * (squares + weight * center**2)
+        far = np.abs(center) > self.far * np.sqrt(np.maximum(squares, 0.0))
         if d:
             noise = np.maximum(noise, OF_COVARIATES * squares)
             squares = squares - np.einsum("jd,jd->j", explained, explained)
         lost = ~np.isfinite(squares) | ((sums.squares < SMALLEST) & (total != 0.0))
         inverse = np.where(squares > noise, 1.0 / np.sqrt(np.maximum(squares, 0.0)), 0.0)
         inverse[lost] = np.nan
-        far = np.abs(center) * inverse > max(1.0, OFFSET / np.sqrt(self.n_rows))
-        origin = np.where(far, center, 0.0)
+        origin = np.where(far & (inverse > 0), center, 0.0)
         products = products * inverse[:, None]
         relevance = correlation(products)
         relevance[inverse == 0] = -np.inf

@@ -86,7 +86,7 @@ def mmfs_path(
     if unknown:
         raise TypeError(f"mmfs_path and MMFS have no parameter {min(unknown)!r}.")
     selector = MMFS(**options)
-    prepared, rng = selector._prepare(X, y)
+    prepared, rng = selector._prepare(X, y, leave_out_empty=True)
     if selector.formulation == "constrained":
         raise ValueError(
             "formulation='constrained' has no path, since it has no gamma; vary theta instead."

@@ -132,6 +132,10 @@ def _over_all_columns(Q: Similarity, n: int) -> Matrix:
         everything = Q.fetch(np.arange(n))
         return of_gram(Q.gram(everything, everything))
 
+    if not Q.columns.adjustment.plain:
+        raise ValueError(
+            "solver='dcd' takes neither weights nor covariates; use solver='working_set'."
+        )
     columns, facts = Q.columns, Q.columns.everything
     source, U = columns.source.columnwise, np.ones((n, 1))
     if Q.aligned:

@@ -176,9 +176,9 @@ class Enters:
         similar, r = values[:, 0], self.tau * facts.relevance
         with np.errstate(divide="ignore", invalid="ignore"):
             enters = (r * self.own - similar * self.r_j) / (self.r_j - r)
-        enters[(r == self.r_j) & (similar < self.own)] = np.inf
-        capped = self.r_j / self.C - self.own  # below this gamma the weight of j is C
-        enters = np.fmax(enters, np.minimum(r / self.C - similar, capped))
+            enters[(r == self.r_j) & (similar < self.own)] = np.inf
+            capped = self.r_j / self.C - self.own  # below this gamma the weight of j is C
+            enters = np.fmax(enters, np.minimum(r / self.C - similar, capped))
         if facts.start <= self.j < facts.start + len(r):
             enters[self.j - facts.start] = -np.inf
         return float(np.fmax.reduce(enters, initial=-np.inf))

@@ -190,6 +190,12 @@ class CompressedRows(Compressed):
         super()._bind(X)
         vars(self).pop("_origin", None)
 
+    def first_scan(
+        self, V: Array, shifted: bool, finish: Finish, n_jobs: int | None = None
+    ) -> list[Any]:
+        assert not shifted or len(self._origin)  # found once, before threads ask for it
+        return super().first_scan(V, shifted, finish, n_jobs)
+
     def _sums(self, V: Array, shifted: bool, start: int, stop: int) -> RawSums | None:
         n = stop - start
         origin = self._origin[start:stop] if shifted else np.zeros(n)

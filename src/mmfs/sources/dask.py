@@ -59,7 +59,8 @@ class DaskData(Elsewhere):
         self, V: Array, known: list[Any], reduce: Callable[..., Any], each: Each = (),
         keep: bool = False, n_jobs: int | None = None,
     ) -> list[Any]:  # fmt: skip
-        products, done = self._each_block(_products, _sum, V, known), delayed(_call)
+        origins, done = [delayed(_origin)(some) for some in known], delayed(_call)
+        products = self._each_block(_products, _sum, V, origins)
         given = zip(products, together(known, each), strict=True)
         tasks = [done(reduce, found, *some) for found, some in given]
         return _persist(tasks) if keep else compute(tasks)
@@ -172,8 +173,12 @@ def _sums(X: Any, V: Array, shifted: bool) -> Sums:
     return in_memory(tidy(X)).sums(V, shifted)
 
 
-def _products(X: Any, V: Array, known: Any) -> Array:
-    return in_memory(tidy(X)).products(V, known.origin)
+def _products(X: Any, V: Array, origin: Array) -> Array:
+    return in_memory(tidy(X)).products(V, origin)
+
+
+def _origin(known: Any) -> Array:
+    return known.origin
 
 
 def _counts(X: Any, labels: Array, cuts: Array, n_labels: int) -> Array:

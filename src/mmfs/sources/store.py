@@ -92,6 +92,7 @@ class Store(Elsewhere, CompressedColumns):
 
     def __init__(self, path: Path, header: dict[str, Any]) -> None:
         self.path, self._header = path, header
+        self._whole: Store | None = None  # where empty columns were left out
         (n_rows, n_columns), n_entries = header["shape"], header["entries"]
         self.shape: tuple[int, int] = (n_rows, n_columns)
         self.indptr = self._array("indptr", (np.int64,), n_columns + 1)
@@ -130,18 +131,19 @@ class Store(Elsewhere, CompressedColumns):
 
     @property
     def nbytes(self) -> int:
-        """Bytes that a pass over the data reads."""
+        """Bytes that a scan reads."""
         return int(self.indptr.nbytes + self.indices.nbytes + self.data.nbytes)
 
     def select_rows(self, rows: Array) -> StoreRows:
         return StoreRows(self, rows)
 
     def _entries(self, start: int, stop: int) -> Entries:
-        self.check(int(self.indptr[start]), int(self.indptr[stop]))
+        (self._whole or self).check(int(self.indptr[start]), int(self.indptr[stop]))
         return self.arrays, start, stop
 
     def __reduce__(self) -> Any:
-        return open_store, (self.path.absolute(),)
+        opened = open_store if self._whole is None else _without_empty
+        return opened, (self.path.absolute(),)
 
     def fetch(self, J: Array, n_jobs: int | None = None) -> sp.csc_array:
         ends = np.append(0, np.cumsum(self.indptr[J + 1] - self.indptr[J]))
@@ -153,7 +155,7 @@ class Store(Elsewhere, CompressedColumns):
                 slice(ends[a], ends[b]),
                 slice(self.indptr[J[a]], self.indptr[J[b - 1] + 1]),
             )
-            self.check(int(there.start), int(there.stop))
+            (self._whole or self).check(int(there.start), int(there.stop))
             indices[here], data[here] = self.indices[there], self.data[there]
         out = sp.csc_array((data, indices, ends.astype(kind)), shape=(self.shape[0], len(J)))
         out.has_sorted_indices = out.has_canonical_format = True
@@ -184,6 +186,7 @@ class Store(Elsewhere, CompressedColumns):
         fewer = object.__new__(Store)  # a copy, without opening it again
         vars(fewer).update(vars(self))
         fewer.indptr, fewer.shape = begins, (self.shape[0], len(left))
+        fewer.feature_names, fewer._whole = None, self
         return fewer, left
 
     def check(self, start: int = 0, stop: int | None = None) -> None:
@@ -319,6 +322,10 @@ def open_store(path: Any) -> Store:
     if header.get("checksum") != header_checksum(header) or not _makes_sense(header):
         raise StoreProblem(f"{file} is damaged; convert the data again.")
     return Store(path, header)
+
+
+def _without_empty(path: Path) -> Store:
+    return open_store(path).without_empty()[0]
 
 
 def _makes_sense(header: dict[str, Any]) -> bool:
