@@ -309,3 +309,14 @@ def test_a_fit_and_its_path_share_all_that_is_known(wide, monkeypatch):
     with pytest.raises(ValueError, match="n_features_to_select=9999999"):
         failed.set_params(n_features_to_select=9999999).fit_path(X, y)
     assert not hasattr(failed, "indices_")
+
+
+@pytest.mark.parametrize("kernel", ["aligned", "linear", "poly2", "rbf", "hsic"])
+def test_a_copy_of_the_most_relevant_column_does_not_begin_the_path(kernel):
+    rng = np.random.default_rng(3)
+    X = rng.standard_normal((30, 20))
+    y = X[:, 3] + 0.5 * X[:, 5] + 0.3 * rng.standard_normal(30)
+    options = {"gammas": 5, "kernel": kernel, "gamma": 0.1}
+    without = mmfs_path(np.delete(X, 9, axis=1), y, **options)
+    X[:, 9] = 0.37 * X[:, 3] + 1.3
+    np.testing.assert_allclose(mmfs_path(X, y, **options).gammas, without.gammas, rtol=1e-6)

@@ -380,3 +380,15 @@ def test_fractions_are_those_of_arithmetic():
     for hundredths in range(1, 101):
         assert len(MMFS(hundredths / 100, gamma=0.5).fit(X, y).indices_) == hundredths
     assert len(MMFS(1 / 3, gamma=0.5).fit(X[:, :99], y).indices_) == 33
+
+
+@pytest.mark.parametrize("store", [np.asarray, sp.csc_array, sp.csr_array])
+@pytest.mark.parametrize("offset", [0, 1e4, 1e6, 1e8])
+def test_copies_are_found_far_from_zero(store, offset):
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 4, (30, 12)).astype(float)
+    X[:, 7], X[:, 9] = -3 * X[:, 3] + 5, 2 * X[:, 3]
+    y = X[:, 3] + 0.5 * X[:, 1] + 0.3 * rng.standard_normal(30)
+    selector = MMFS(12, C=0.05).fit(store(X + offset), y)
+    assert selector.n_duplicate_ == 2 and set(selector.indices_[-2:]) == {7, 9}
+    assert selector.alpha_[[3, 7, 9]].tolist() == [0.05, 0, 0]

@@ -20,6 +20,8 @@ TILE = 1 << 18
 class Block(Protocol):
     """Some standardised columns F, which `Columns.fetch` brings."""
 
+    adjustment: Adjustment
+
     @property
     def n_rows(self) -> int:
         """M."""

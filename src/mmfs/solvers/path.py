@@ -22,6 +22,10 @@ from mmfs.solvers.working_set import WorkingSet, working_set
 Array = np.ndarray
 
 
+# Similarity, of that of a column with itself, from which on two columns are the same.
+SAME = 1 - 1e-9
+
+
 class Stop(NamedTuple):
     """A place on the path: the rule for gamma, and the largest weight there."""
 
@@ -153,7 +157,7 @@ def falling_gammas(problem: Problem, last: float, n: int = tuning.POINTS) -> Arr
     """n values in equal ratios, from where the second feature enters (or HIGHEST) to `last`."""
     first = problem.Q.fetch(problem.Q.most_relevant(1)[0])
     own, r = float(problem.Q.gram(first, first)[0, 0]), float(problem.r(first)[0])
-    enters = Enters(int(first.J[0]), own, r, problem.tau, problem.C)
+    enters = Enters(own, r, problem.tau, problem.C)
     gamma = max(problem.Q.scan(first, np.ones((1, 1)), enters))
     highest = max(tuning.HIGHEST, r / problem.C)
     return np.geomspace(max(last, min(gamma, highest)), last, n)
@@ -166,7 +170,6 @@ class Enters:
     Until then only j has a weight: r_j / (Q_jj + gamma) or C.
     """
 
-    j: int
     own: float  # Q_jj
     r_j: float
     tau: float
@@ -179,6 +182,5 @@ class Enters:
             enters[(r == self.r_j) & (similar < self.own)] = np.inf
             capped = self.r_j / self.C - self.own  # below this gamma the weight of j is C
             enters = np.fmax(enters, np.minimum(r / self.C - similar, capped))
-        if facts.start <= self.j < facts.start + len(r):
-            enters[self.j - facts.start] = -np.inf
+        enters[similar >= SAME * self.own] = -np.inf  # j itself, and its copies
         return float(np.fmax.reduce(enters, initial=-np.inf))

@@ -106,7 +106,7 @@ def fingerprints(fetched: FetchedColumns) -> Array | None:
     if fetched.block is None:
         return None
     V = fingerprint_vectors(fetched.block.n_rows)
-    return fetched.block.products(V)
+    return fetched.block.products(fetched.block.adjustment.residual(V))
 
 
 def working_set(
