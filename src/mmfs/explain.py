@@ -138,14 +138,14 @@ def similarities(record: FittedRecord, X: Any, J: Array) -> Array:
     return known.similarity.gram(fetched, fetched) / np.outer(size, size)
 
 
-class Known(NamedTuple):
+class KnownColumns(NamedTuple):
     similarity: Similarity
     relevance: Array
     usable: Array  # not constant
     own: Array  # similarity of each with itself
 
 
-def _some_columns(record: FittedRecord, X: Any, J: Array) -> Known:
+def _some_columns(record: FittedRecord, X: Any, J: Array) -> KnownColumns:
     """What is known of the columns J of the data of the fit, X."""
     if X.shape[0] != record.n_rows:
         raise ValueError(
@@ -155,7 +155,7 @@ def _some_columns(record: FittedRecord, X: Any, J: Array) -> Known:
     settings, scores = record.settings, record.scores
     if is_name(settings.kernel, "precomputed") and scores is not None:
         Q, r, every = X[np.ix_(J, J)], scores["relevance_"][J], np.ones(len(J), dtype=bool)
-        return Known(Precomputed(Q, r), r, every, np.diagonal(Q))
+        return KnownColumns(Precomputed(Q, r), r, every, np.diagonal(Q))
     assert record.y is not None
     data = first_scan(X[:, J], record.y, settings.task, settings.center)
     columns, target = data.columns, data.target
@@ -173,7 +173,7 @@ def _some_columns(record: FittedRecord, X: Any, J: Array) -> Known:
             " fit with keep_scores=True to have them explained."
         )
     own = np.full(len(J), similarity.largest)
-    return Known(similarity, r, columns.usable, own)
+    return KnownColumns(similarity, r, columns.usable, own)
 
 
 def _check_same_data(found: Array, known: Array) -> None:

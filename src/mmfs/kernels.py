@@ -256,7 +256,7 @@ class OfCorrelation(OfColumns):
             known = () if total is None else (total,)
             total = self.columns.scan(V, Weighed(self.kernel, alphas[some]), known, keep=True)
         assert total is not None
-        return self.columns.ask(Found(reduce), (total, *each), keep)
+        return self.columns.ask(OnProduct(reduce), (total, *each), keep)
 
 
 def applied(kernel: Kernel, rho: Array) -> Array:
@@ -275,7 +275,7 @@ class Weighed:
 
 
 @dataclass(frozen=True)
-class Found:
+class OnProduct:
     """Of Q alpha that is known of a block."""
 
     reduce: Reduce
@@ -309,7 +309,7 @@ class Dependence(OfColumns):
         self, a: FetchedColumns, alphas: Array, reduce: Reduce, each: Each = (), keep: bool = False
     ) -> list[Any]:
         values = self.comparison.project(self.comparison.combine(self._values(a), alphas))
-        return self.columns.ask(Found(reduce), (self.columns.split(values), *each), keep)
+        return self.columns.ask(OnProduct(reduce), (self.columns.split(values), *each), keep)
 
     def _values(self, a: FetchedColumns) -> Array:
         assert a.block is not None
@@ -323,7 +323,7 @@ class Given(NamedTuple):
     start: int = 0
 
 
-class Matrix(ABC):
+class GivenSimilarity(ABC):
     """What similarities that are held here have in common."""
 
     width, mirrors = 1, False
@@ -349,14 +349,14 @@ class Matrix(ABC):
     def scan(
         self, a: FetchedColumns, alphas: Array, reduce: Reduce, each: Each = (), keep: bool = False
     ) -> list[Any]:
-        return self.ask(Found(reduce), ([self.product(a.J, alphas)], *each), keep)
+        return self.ask(OnProduct(reduce), ([self.product(a.J, alphas)], *each), keep)
 
     @abstractmethod
     def product(self, J: Array, alphas: Array) -> Array:
         """Q[:, J] alphas."""
 
 
-class Precomputed(Matrix):
+class Precomputed(GivenSimilarity):
     """Q given by the user, N x N."""
 
     def __init__(self, Q: Array, relevance: Array) -> None:
@@ -370,7 +370,7 @@ class Precomputed(Matrix):
         return np.asarray(self.Q[:, J] @ alphas, dtype=np.float64)
 
 
-class FeatureMap(Matrix):
+class FeatureMap(GivenSimilarity):
     """Q = L L', from an explicit L with a row for every feature."""
 
     def __init__(self, L: Array, relevance: Array) -> None:

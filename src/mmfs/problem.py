@@ -121,7 +121,7 @@ class Problem:
 # --- what is done where a block is ---------------------------------------------------------------
 
 
-class Found(NamedTuple):
+class BlockGradients(NamedTuple):
     """Of a block: redundancies of fetched columns, and the others with the smallest gradients."""
 
     known: Array
@@ -142,7 +142,7 @@ class Smallest:
     n: int
     whole: bool
 
-    def __call__(self, values: Array, facts: Any) -> Found:
+    def __call__(self, values: Array, facts: Any) -> BlockGradients:
         redundancy = values[:, 0]
         G = facts.relevance * -self.tau
         G += self.b
@@ -152,7 +152,7 @@ class Smallest:
         rest = 0.0
         if not are_all and G[J[-1]] < ROUNDED:
             rest = max(float(np.minimum(G[J], 0.0).sum() - np.minimum(G, 0.0).sum()), 0.0)
-        return Found(
+        return BlockGradients(
             redundancy[inside(self.J, facts.start, len(G))], facts.start + J, G[J], redundancy[J],
             are_all, rest, redundancy.copy() if self.whole else None,
         )  # fmt: skip
@@ -177,11 +177,11 @@ def inside(J: Array, start: int, n: int) -> Array:
 class NoWeights:
     reduce: Smallest
 
-    def __call__(self, facts: Any) -> Found:
+    def __call__(self, facts: Any) -> BlockGradients:
         return self.reduce(np.zeros((len(facts.relevance), 1)), facts)
 
 
-def _merged(found: list[Found], n: int) -> Others:
+def _merged(found: list[BlockGradients], n: int) -> Others:
     J, G, redundancy = (
         np.concatenate([getattr(some, name) for some in found])
         for name in ("J", "gradient", "redundancy")

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from mmfs.sources.base import TILE, Array, Each, Finish, InMemory, Sums, together
+from mmfs.sources.base import TILE, Array, Each, InMemory, OnSums, Sums, together
 
 # Where rows are stored together: columns of a tile, and numbers of a share of tall data.
 WIDTH, SHARE = 2048, 1 << 22
@@ -22,7 +22,7 @@ class ArraySource(InMemory):
         return self.X.size
 
     def first_scan(
-        self, V: Array, shifted: bool, finish: Finish, n_jobs: int | None = None
+        self, V: Array, shifted: bool, finish: OnSums, n_jobs: int | None = None
     ) -> list[Any]:
         return [finish(self.sums(V, shifted, n_jobs), 0)]
 

@@ -45,7 +45,7 @@ class Sums(NamedTuple):
         )
 
 
-Finish = Callable[[Sums, int], Any]  # of a block that begins at that column
+OnSums = Callable[[Sums, int], Any]  # of a block that begins at that column
 Each = Sequence[list[Any]]  # lists with something for every block
 
 
@@ -58,7 +58,7 @@ class Source(ABC):
 
     @abstractmethod
     def first_scan(
-        self, V: Array, shifted: bool, finish: Finish, n_jobs: int | None = None
+        self, V: Array, shifted: bool, finish: OnSums, n_jobs: int | None = None
     ) -> list[Any]:
         """finish(sums, start) of every block, left where the block is.
 
@@ -163,7 +163,7 @@ class InMemory(Source):
         return Parallel(n_jobs=n_jobs, prefer="threads")(delayed(work)(*task) for task in tasks)
 
 
-def joined(sums: Sequence[Sums]) -> Sums:
+def side_by_side(sums: Sequence[Sums]) -> Sums:
     """Of blocks of columns that follow each other."""
     if len(sums) == 1:
         return sums[0]

@@ -17,12 +17,12 @@ from mmfs._compiled import counting, scans
 from mmfs.sources.base import (
     Array,
     Each,
-    Finish,
     InMemory,
+    OnSums,
     Source,
     Sums,
-    joined,
     label_counts,
+    side_by_side,
     together,
 )
 from mmfs.sources.empty import filled, without_empty_rows
@@ -72,7 +72,7 @@ class Compressed(InMemory):
         """Of a range of columns, of which `origin` are the origins."""
 
     def first_scan(
-        self, V: Array, shifted: bool, finish: Finish, n_jobs: int | None = None
+        self, V: Array, shifted: bool, finish: OnSums, n_jobs: int | None = None
     ) -> list[Any]:
         V, totals = np.ascontiguousarray(V), V.sum(axis=0)
 
@@ -104,7 +104,7 @@ class Compressed(InMemory):
         )
 
     def sums(self, V: Array, shifted: bool, n_jobs: int | None = None) -> Sums:
-        return joined(self.first_scan(V, shifted, lambda sums, start: sums, n_jobs))
+        return side_by_side(self.first_scan(V, shifted, lambda sums, start: sums, n_jobs))
 
     def products(self, V: Array, origin: Array, n_jobs: int | None = None) -> Array:
         V = np.ascontiguousarray(V)
@@ -191,7 +191,7 @@ class CompressedRows(Compressed):
         vars(self).pop("_origin", None)
 
     def first_scan(
-        self, V: Array, shifted: bool, finish: Finish, n_jobs: int | None = None
+        self, V: Array, shifted: bool, finish: OnSums, n_jobs: int | None = None
     ) -> list[Any]:
         assert not shifted or len(self._origin)  # found once, before threads ask for it
         return super().first_scan(V, shifted, finish, n_jobs)

@@ -16,7 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from mmfs.optional import require
-from mmfs.sources.base import Array, Each, Elsewhere, Finish, Source, Sums, together
+from mmfs.sources.base import Array, Each, Elsewhere, OnSums, Source, Sums, together
 from mmfs.sources.memory import in_memory
 from mmfs.sources.stream import stacked, tidy
 
@@ -49,7 +49,7 @@ class DaskData(Elsewhere):
         return f"a Dask array of {self.blocks.size} blocks"
 
     def first_scan(
-        self, V: Array, shifted: bool, finish: Finish, n_jobs: int | None = None
+        self, V: Array, shifted: bool, finish: OnSums, n_jobs: int | None = None
     ) -> list[Any]:
         found, done = self._each_block(_sums, _join, V, extra=(shifted,)), delayed(_call)
         parts = zip(found, self.parts, strict=True)
@@ -122,19 +122,19 @@ class DaskData(Elsewhere):
     def _each_block(
         self,
         work: Callable[..., Any],
-        together: Callable[[list[Any]], Any],
+        merge: Callable[[list[Any]], Any],
         V: Array,
         known: list[Any] | None = None,
         extra: tuple = (),
     ) -> list[Any]:
         """For each block of columns what `work` finds in its blocks of rows, put together."""
         vectors = [delayed(np.ascontiguousarray(V[rows])) for rows in self.rows]
-        work, together = delayed(work), delayed(together)
+        work, merge = delayed(work), delayed(merge)
         given = [()] * len(self.parts) if known is None else [(some,) for some in known]
         out = []
         for column, some in zip(self.blocks.T, given, strict=True):
             found = [work(X, v, *some, *extra) for X, v in zip(column, vectors, strict=True)]
-            out.append(found[0] if len(found) == 1 else together(found))
+            out.append(found[0] if len(found) == 1 else merge(found))
         return out
 
 

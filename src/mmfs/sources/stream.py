@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from mmfs.sources.base import Array, Each, Elsewhere, Finish, Source, Sums, together
+from mmfs.sources.base import Array, Each, Elsewhere, OnSums, Source, Sums, together
 from mmfs.sources.memory import in_memory
 
 
@@ -64,7 +64,7 @@ class RowStream(Elsewhere):
             )
 
     def first_scan(
-        self, V: Array, shifted: bool, finish: Finish, n_jobs: int | None = None
+        self, V: Array, shifted: bool, finish: OnSums, n_jobs: int | None = None
     ) -> list[Any]:
         sums = (in_memory(X).sums(V[rows], shifted, n_jobs) for rows, X in self)
         return [finish(fold(Sums.joined, sums), 0)]
