@@ -43,7 +43,7 @@ SECONDS, ROOM = 5, 400 << 20
 ENDINGS = {
     "csv": "csv", "csv.gz": "csv.gz", "tsv": "tsv", "transposed": "csv", "stream": "csv",
     "parquet": "parquet", "arrow": "arrow", "svmlight": "svm", "npy": "npy", "npz": "npz",
-    "mtx": "mtx", "hdf5": "h5", "h5ad": "h5ad", "target": "txt", "store": "store",
+    "mtx": "mtx", "h5ad": "h5ad", "target": "txt", "store": "store",
 }  # fmt: skip
 
 NUMBERS = (0, 1, -1, 2, 7, 127, 255, 2**15, 2**16 - 1, 2**31 - 1, 2**31, 2**32, 2**40, 2**63 - 1,

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.slow
 
 ENDINGS = [
     "csv", "csv.gz", "csv.xz", "csv.zst", "tsv", "tsv.gz", "parquet", "arrow", "svm", "svm.gz",
-    "svm.xz", "svm.zst", "npy", "npz", "mtx", "mtx.gz", "h5", "h5ad",
+    "svm.xz", "svm.zst", "npy", "npz", "mtx", "mtx.gz", "h5ad",
 ]  # fmt: skip
 BY_NAME = ("csv", "tsv", "parquet", "arrow", "h5ad")  # the target is a column, to be named
 
@@ -54,7 +54,7 @@ def test_round_trip(tmp_path, ending, kind, labels):
     X, Z = (one.X if isinstance(one.X, np.ndarray) else one.X.toarray() for one in (table, back))
     assert Z.dtype == X.dtype
     np.testing.assert_array_equal(Z, X)
-    if ending.split(".")[0] in ("npz", "h5", *BY_NAME):
+    if ending.split(".")[0] in ("npz", *BY_NAME):
         assert back.target_name == "class"
     if "the target" in lost:
         assert back.y is None
@@ -77,7 +77,7 @@ def test_every_format_is_tried_above():
 def test_float32_and_whole_numbers_keep_their_precision(tmp_path):
     X = np.random.default_rng(0).standard_normal((20, 3)).astype(np.float32)
     names = np.array(["a", "b", "c"])
-    for ending in ("parquet", "arrow", "npz", "npy", "h5"):
+    for ending in ("parquet", "arrow", "npz", "npy", "h5ad"):
         path = tmp_path / f"single.{ending}"
         write_table(Table(X, feature_names=names), path)
         back = read_table(path).X
@@ -521,7 +521,7 @@ def test_svmlight_from_any_matrix(tmp_path):
 def test_numbers_of_unusual_types(tmp_path, dtype):
     np.savez(tmp_path / "a.npz", X=np.array([[0, 1], [1, 0]], dtype=dtype))
     table = read_table(tmp_path / "a.npz")
-    for ending in ("csv", "parquet", "arrow", "svm", "h5", "mtx"):
+    for ending in ("csv", "parquet", "arrow", "svm", "h5ad", "mtx"):
         write_table(table, tmp_path / f"b.{ending}", force=True)
         back = read_table(tmp_path / f"b.{ending}").X
         dense = back if isinstance(back, np.ndarray) else back.toarray()
@@ -549,13 +549,15 @@ def test_files_that_are_something_else(tmp_path):
 
 def test_hdf5_that_holds_something_else(tmp_path):
     h5py = pytest.importorskip("h5py")
-    for part in ("X", "y", "feature_names"):
-        with h5py.File(tmp_path / "a.h5", "w") as file:
-            for name in {"X", "y", "feature_names"} - {part}:
-                file[name] = np.eye(3) if name == "X" else np.arange(3)
+    for part in ("X", "obs", "var"):
+        write_table(example(), tmp_path / "a.h5ad", force=True)
+        with h5py.File(tmp_path / "a.h5ad", "a") as file:
+            del file[part]
             file.create_group(part)
-        with pytest.raises(FileProblem, match=r"a\.h5"):
-            read_table(tmp_path / "a.h5")
+        with pytest.raises(FileProblem, match=r"a\.h5ad"):
+            read_table(tmp_path / "a.h5ad")
+    with pytest.raises(FileProblem, match=r"a\.h5 is HDF5, which does not say what is data in it"):
+        read_table(tmp_path / "a.h5")
 
 
 with zipfile.ZipFile(Path(__file__).with_name("damaged.zip")) as archive:
@@ -575,10 +577,12 @@ def test_files_that_broke_a_reader_once(tmp_path, name):
 
 
 def test_shapes_that_a_file_cannot_hold(tmp_path):
-    with h5py.File(tmp_path / "a.h5", "w") as file:
+    write_table(example(), tmp_path / "a.h5ad")
+    with h5py.File(tmp_path / "a.h5ad", "a") as file:
+        del file["X"]
         file.create_dataset("X", shape=(10**6, 10**6), dtype="f8", chunks=(100, 100))
     with pytest.raises(FileProblem, match=r"says that /X has the shape .* but holds little of it"):
-        read_table(tmp_path / "a.h5")
+        read_table(tmp_path / "a.h5ad")
     header = "%%MatrixMarket matrix coordinate real general\n1000000000 1000000000 1\n1 1 1.0\n"
     (tmp_path / "a.mtx").write_text(header)
     with pytest.raises(FileProblem, match=r"it has 1,000,000,000 rows, but only 1 entries; if so"):
@@ -756,6 +760,8 @@ def test_virtual_datasets_of_hdf5(tmp_path):
         file["X"] = np.ones((9000, 1000))
     layout = h5py.VirtualLayout((9000, 1000), "f8")
     layout[:] = h5py.VirtualSource(tmp_path / "part.h5", "X", (9000, 1000))
-    with h5py.File(tmp_path / "whole.h5", "w") as file:
+    write_table(Table(np.zeros((9000, 1000))), tmp_path / "whole.h5ad")
+    with h5py.File(tmp_path / "whole.h5ad", "a") as file:
+        del file["X"]
         file.create_virtual_dataset("X", layout)
-    assert read_table(tmp_path / "whole.h5").X.sum() == 9_000_000
+    assert read_table(tmp_path / "whole.h5ad").X.sum() == 9_000_000

@@ -117,7 +117,7 @@ def test_genes_as_rows_and_a_clinic_in_another_order(shared_data, tmp_path):
     (tmp_path / "clinic.csv").write_text("\n".join(["age,diagnosis,sample", *lines]) + "\n")
     words = [
         "select", str(tmp_path / "genes.tsv.gz"), "--transpose", "-k", "20", "--json", "-t",
-        f"{tmp_path}/clinic.csv:diagnosis", "-o", str(tmp_path / "small.h5"),
+        f"{tmp_path}/clinic.csv:diagnosis", "-o", str(tmp_path / "small.npz"),
     ]  # fmt: skip
     done = subprocess.run(
         [sys.executable, "-m", "mmfs", *words], capture_output=True, text=True, check=True
@@ -125,7 +125,7 @@ def test_genes_as_rows_and_a_clinic_in_another_order(shared_data, tmp_path):
     found = [row["feature"] for row in json.loads(done.stdout)["selected"]]
     expected = MMFS(20).fit(X, y)
     assert found == [str(name) for name in names[expected.indices_]]
-    small = read_table(tmp_path / "small.h5")
+    small = read_table(tmp_path / "small.npz")
     np.testing.assert_array_equal(small.X, X[:, np.sort(expected.indices_)])
     assert small.y.tolist() == y.tolist() and small.row_names.tolist() == samples
 

@@ -89,7 +89,7 @@ class Source:
     ] = False
     format: Annotated[
         str | None,
-        option("--format", help="csv, tsv, parquet, arrow, svmlight, npy, npz, mtx, hdf5 or h5ad, "
+        option("--format", help="csv, tsv, parquet, arrow, svmlight, npy, npz, mtx or h5ad, "
                "if the name of the file does not tell.", panel=DATA),
     ] = None  # fmt: skip
 

@@ -295,7 +295,7 @@ def dense_block(X: Any) -> Array:
     if X.shape[0] * X.shape[1] > MOST_CELLS:
         raise FileProblem(
             f"{X.shape[0]:,} x {X.shape[1]:,} sparse values are too many for a format of dense "
-            "columns; write .npz, .svm, .mtx, .h5 or .h5ad instead."
+            "columns; write .npz, .svm, .mtx or .h5ad instead."
         )
     return X.toarray()
 

@@ -3,7 +3,6 @@
 import zipfile
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -35,15 +34,15 @@ SIZE = 1 << 22
 class Parts(NamedTuple):
     """A file that can be read by rows, from the first on, as often as one likes."""
 
-    read: Callable[[int], Iterator[Part]]  # without the first few parts
+    read: Callable[[], Iterator[Part]]
     known: Table  # all but data and labels that come with the parts
     numbered: bool = False  # columns by their numbers in the file, from 0 or 1 on
     labels: Callable[[Array], Array] = lambda labels: labels  # as they are meant, of all parts
 
 
 def svmlight_parts(path: Path, wanted: Wanted, progress: Progress | None) -> Parts:
-    def read(skipped: int) -> Iterator[Part]:
-        for rows, share in parsed_rows(path, progress=progress, skip=skipped):
+    def read() -> Iterator[Part]:
+        for rows, share in parsed_rows(path, progress=progress):
             ends = np.append(0, rows.row_ends)
             shape = (len(rows.labels), max(rows.highest + 1, 1))
             X = sp.csr_array((rows.values, rows.columns, ends), shape=shape)
@@ -90,17 +89,16 @@ def _arrow_parts(
 ) -> Parts:
     """From batches of Arrow columns."""
 
-    def read(skipped: int) -> Iterator[Part]:
+    def read() -> Iterator[Part]:
         done = 0
         with arrow.arrow_problems(path, "table"):
             filled = (batch for batch in batches() if batch.num_rows)  # others are no parts
-            for number, batch in enumerate(filled):
+            for batch in filled:
                 done += batch.num_rows
                 if progress:
                     progress("reading", done, n_rows)
-                if number >= skipped:
-                    share = done / n_rows if n_rows else 0.0
-                    yield _part(batch, roles, wanted, path)._replace(share=share)
+                share = done / n_rows if n_rows else 0.0
+                yield _part(batch, roles, wanted, path)._replace(share=share)
 
     names = np.array(roles.features, dtype=object)
     assumed = arrow.named_by(roles.rows)
@@ -129,8 +127,8 @@ def _labels(batch: Any, name: str | None, path: Path) -> Array | None:
 def npy_parts(path: Path, wanted: Wanted, progress: Progress | None) -> Parts:
     X = matrix(read_array(path), path)
 
-    def read(skipped: int) -> Iterator[Part]:
-        for rows, share in _slices(X.shape[0], X.shape[1], skipped):
+    def read() -> Iterator[Part]:
+        for rows, share in _slices(X.shape[0], X.shape[1]):
             yield Part(X[rows], share=share)
 
     return Parts(read, Table(None))
@@ -139,10 +137,10 @@ def npy_parts(path: Path, wanted: Wanted, progress: Progress | None) -> Parts:
 def table_parts(table: Table) -> Parts:
     """Of data that are in memory."""
 
-    def read(skipped: int) -> Iterator[Part]:
+    def read() -> Iterator[Part]:
         X = table.X.tocsr() if sp.issparse(table.X) else table.X
         width = max(1, X.nnz // X.shape[0]) if sp.issparse(X) else X.shape[1]
-        for rows, share in _slices(X.shape[0], width, skipped):
+        for rows, share in _slices(X.shape[0], width):
             yield _of_rows(X[rows], table, rows, share)
 
     return Parts(read, table)
@@ -156,10 +154,9 @@ def _of_rows(X: Any, known: Table, rows: slice, share: float) -> Part:
     return Part(X, y, groups, names, share)
 
 
-def _slices(n_rows: int, width: int, skipped: int) -> Iterator[tuple[slice, float]]:
+def _slices(n_rows: int, width: int) -> Iterator[tuple[slice, float]]:
     height = max(1, SIZE // max(width, 1))
-    starts = range(0, n_rows, height)
-    for start in islice(starts, skipped, None):
+    for start in range(0, n_rows, height):
         stop = min(start + height, n_rows)
         yield slice(start, stop), stop / n_rows
 
@@ -174,16 +171,14 @@ def npz_parts(path: Path, wanted: Wanted, progress: Progress | None) -> Parts | 
         known = with_parts(None, parts.files, parts.__getitem__, wanted, path, shape)
     height = max(1, SIZE * shape[0] // max(int(indptr[-1]), 1))
 
-    def read(skipped: int) -> Iterator[Part]:
+    def read() -> Iterator[Part]:
         with array_problems(path), zipfile.ZipFile(path) as archive:
             indices, data = (Member(archive, f"{name}.npy") for name in ("indices", "data"))
-            for number, start in enumerate(range(0, shape[0], height)):
+            for start in range(0, shape[0], height):
                 ends = indptr[start : start + height + 1]
                 some = [member.next(int(ends[-1] - ends[0])) for member in (data, indices)]
                 if progress:
                     progress("reading", int(ends[-1]), int(indptr[-1]))
-                if number < skipped:
-                    continue
                 X = sp.csr_array((*some, ends - ends[0]), shape=(len(ends) - 1, shape[1]))
                 rows = slice(start, start + len(ends) - 1)
                 share = float(ends[-1] / max(indptr[-1], 1))
@@ -211,7 +206,7 @@ def as_rows(parts: Parts, unchanged: Callable[[], None]) -> Table:
     """A table whose X is read from the file again whenever it is needed; now, to count."""
     n_rows, n_columns, lowest = 0, 0, 2**31
     labels: dict[str, list[Any]] = {name: [] for name in LABELS}
-    for part in parts.read(0):
+    for part in parts.read():
         n_rows += part.X.shape[0]
         n_columns = max(n_columns, part.X.shape[1])
         if parts.numbered:
@@ -251,7 +246,7 @@ def _renumbered(
     unchanged()
     gathered: list[Any] = []
     n_entries = 0
-    for part in parts.read(0):
+    for part in parts.read():
         X = part.X
         if parts.numbered:
             shape = (X.shape[0], n_columns)

@@ -77,7 +77,6 @@ FORMATS = {
     "mtx": Format(
         (".mtx",), mtx.read_mtx, mtx.write_mtx, compressed=True, labelled=False, named=False
     ),
-    "hdf5": Format((".h5", ".hdf5"), hdf.read_hdf, hdf.write_hdf),
     "h5ad": Format((".h5ad",), hdf.read_h5ad, hdf.write_h5ad),
 }  # fmt: skip
 
@@ -109,6 +108,10 @@ def format_of(path: Path, name: str | None = None) -> Format:
         known = [one for one in FORMATS.values() if extension in one.extensions]
         if extension in (".xlsx", ".xls", ".ods"):
             raise FileProblem(f"{path} is a spreadsheet; save it as CSV.")
+        if extension in (".h5", ".hdf5"):
+            raise FileProblem(
+                f"{path} is HDF5, which does not say what is data in it; save it as .h5ad or .npz."
+            )
         if not known:
             raise FileProblem(
                 f"the name of {path} does not tell its format; say it (--format, or --to for what "

@@ -1,4 +1,4 @@
-"""HDF5 files with X, y and names in them, and AnnData's .h5ad."""
+"""AnnData's .h5ad, which is HDF5."""
 
 import subprocess
 import sys
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from mmfs.io.arrays import MOST_PACKED, matrix, only_matrix, plain, with_parts
+from mmfs.io.arrays import MOST_PACKED, matrix, plain
 from mmfs.io.streams import FileProblem, Progress, file_problems
 from mmfs.io.table import Table, Wanted, position
 from mmfs.optional import require
@@ -19,19 +19,6 @@ BLOCK = 1 << 26  # bytes read at a time
 
 # To look at what has no fixed size takes so many seconds, and one for so many bytes, at most.
 PATIENCE, SPEED = 4, 1 << 20
-
-
-def read_hdf(path: Path, wanted: Wanted, progress: Progress | None) -> Table:
-    with _opened(path) as file:
-        names = list(file)
-
-        def n_dimensions(name: str) -> int:
-            return 2 if _is_sparse(file[name]) else getattr(file[name], "ndim", 0)
-
-        X = None
-        if wanted.features:
-            X = _loaded(file[only_matrix(names, n_dimensions, path)], progress)
-        return with_parts(X, names, lambda name: file[name][()], wanted, path)
 
 
 def _loaded(item: Any, progress: Progress | None) -> Any:
@@ -81,27 +68,6 @@ def read_h5ad(path: Path, wanted: Wanted, progress: Progress | None) -> Table:
     return Table(X, y, names, rows, wanted.target, groups, left_out=others)
 
 
-def write_hdf(table: Table, path: Path, compression: str) -> None:
-    h5py = require("h5py", "data")
-    with h5py.File(path, "w") as file:
-        if isinstance(table.X, np.ndarray):
-            file["X"] = table.X
-        else:
-            group = file.create_group("X")
-            group.attrs["encoding-type"] = f"{table.X.format}_matrix"
-            group.attrs["shape"] = table.X.shape
-            for name in ("data", "indices", "indptr"):
-                group[name] = getattr(table.X, name)
-        parts = {"y": table.y, "feature_names": table.feature_names, "row_names": table.row_names}
-        if table.target_name is not None:
-            file["target_name"] = table.target_name
-        for name, part in parts.items():
-            if part is not None:
-                part = plain(part)
-                text = h5py.string_dtype() if part.dtype.kind == "U" else part.dtype
-                file.create_dataset(name, data=part.astype(text), dtype=text)
-
-
 def write_h5ad(table: Table, path: Path, compression: str) -> None:
     anndata = require("anndata", "anndata")
     import pandas
@@ -126,7 +92,7 @@ def _is_sparse(item: Any) -> bool:
 
 @contextmanager
 def _opened(path: Path) -> Iterator[Any]:
-    h5py = require("h5py", "data")
+    h5py = require("h5py", "anndata")
     with (
         file_problems(path, "HDF5", (Exception,)),
         _opened_elsewhere(path),

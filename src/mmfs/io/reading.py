@@ -45,10 +45,10 @@ def read_table(
     ----------
     path : str or Path
         CSV or TSV, Parquet, Arrow, svmlight, .npy, .npz (dense or SciPy's sparse), Matrix Market,
-        HDF5 or .h5ad; text formats also compressed (.gz, .xz, .bz2, .zst). Or the folder of a
+        .h5ad; text formats also compressed (.gz, .xz, .bz2, .zst). Or the folder of a
         column store, which is not read, but opened.
     target : str or None, default=None
-        A column of the file (of obs in .h5ad; a line with `transpose`; a part of .npz and .h5,
+        A column of the file (of obs in .h5ad; a line with `transpose`; a part of .npz,
         where "y" is taken by itself), or another file: a line per instance, .npy, or any table
         with the column after a colon, as in "clinic.csv:diagnosis". If both files name their
         rows, these are matched, and refused if they do not. svmlight files have their own.

@@ -12,6 +12,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -111,7 +112,7 @@ def write_store(
     if sp.issparse(data) or isinstance(data, np.ndarray):
         parts = table_parts(Table(matrix(data, "data")))
     else:
-        parts = Parts(lambda _: _given(data), Table(None))
+        parts = Parts(lambda: _given(data), Table(None))
 
     def with_labels(table: Table) -> Table:
         for name, values, axis in (("y", y, 0), ("groups", groups, 0), ("feature_names", names, 1)):
@@ -190,7 +191,7 @@ def store_parts(
     check_place(path, force)
     with _workplace(path, source) as place:
         runs = Runs(place / "runs", memory)
-        runs.add(parts.read(runs.n_parts), progress)
+        runs.add(islice(parts.read(), runs.n_parts, None), progress)
         if runs.n_rows == 0:
             raise FileProblem("there are no rows to make a column store of.")
         shift = int(parts.numbered and runs.lowest > 0)

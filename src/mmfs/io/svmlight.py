@@ -8,7 +8,6 @@ that takes no more memory than the result.
 from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -215,20 +214,18 @@ def parsed_rows(
     first_column: int = 0,
     n_jobs: int | None = None,
     progress: Progress | None = None,
-    skip: int = 0,
 ) -> Iterator[tuple[Rows, float]]:
-    """Rows of a file in order, and which share of it has been read; the first parts not at all."""
+    """Rows of a file in order, and which share of it has been read."""
     n_jobs = effective_n_jobs(-1 if n_jobs is None else n_jobs)
     with open_stream(path, progress) as stream:
-        yield from _parsed(stream, path, first_column, n_jobs, skip)
+        yield from _parsed(stream, path, first_column, n_jobs)
 
 
 def _parsed(
-    stream: Stream, path: Path, first_column: int, n_jobs: int, skip: int
+    stream: Stream, path: Path, first_column: int, n_jobs: int
 ) -> Iterator[tuple[Rows, float]]:
     pending: deque[tuple[Future, float]] = deque()
-    texts = _whole_lines(stream)
-    n_lines = sum(text.count(b"\n") for text in islice(texts, skip))
+    n_lines = 0
 
     def oldest() -> tuple[Rows, float]:
         nonlocal n_lines
@@ -242,7 +239,7 @@ def _parsed(
 
     with ThreadPoolExecutor(n_jobs) as pool:
         try:
-            for text in texts:
+            for text in _whole_lines(stream):
                 pending.append((pool.submit(_parse, text, first_column), stream.share))
                 if len(pending) > n_jobs + 1:
                     yield oldest()
