@@ -66,7 +66,7 @@ PARAMETERS = [
     ({"formulation": "constrained", "gamma": 0.1}, r"gamma=0\.1 has no meaning .*gamma='auto'\."),
     ({"formulation": "constrained", "C": 0.1}, r"6 distinct columns .* C of at least 0\.167\."),
     ({"kernel": "precomputed"}, r"needs the relevance of each feature as an array"),
-    ({"n_features_to_select": 7}, r"=7 is more than the 6 usable columns of X; ask for at most 6"),
+    ({"n_features_to_select": 7}, r"=7 is more than the 6 usable columns; ask for at most 6"),
     ({"relevance": None}, r"relevance must be one of 'correlation', .* got None\."),
     ({"relevance": list("abcdef")}, r"relevance must hold one number for every column of X\."),
     ({"center": "yes"}, r"center must be True or False, got 'yes'\."),

@@ -198,7 +198,7 @@ PARAMETERS = [
     (MaxRel(relevance="chi2"), r"relevance must be one of 'correlation', .* got 'chi2'\."),
     (MRMR(criterion="mid"), r"criterion must be one of 'MID', 'MIQ', 'FCD', 'FCQ', got 'mid'\."),
     (MRMR(discretize="sqrt"), r"discretize must be one of 'three_states', .* got 'sqrt'\."),
-    (MRMR(7), r"=7 is more than the 6 usable columns of X; ask for at most 6"),
+    (MRMR(7), r"=7 is more than the 6 usable columns; ask for at most 6"),
     (FCBF(delta=-1), r"delta must be 'auto' or a number in \[0, 1\), got -1\."),
     (FCBF(delta=0.99), r"no column has a symmetrical uncertainty of delta=0\.99 .* largest is 0\."),
     (QPFS(similarity="rbf"), r"similarity must be one of 'mi', 'correlation', got 'rbf'\."),

@@ -144,10 +144,10 @@ def test_record_repeats_the_run(folder):
     assert first["result"]["objective"] == again.objective_
 
 
-@pytest.mark.parametrize("ending", ["npz", "svm.gz", "h5", "tsv.xz", "arrow"])
+@pytest.mark.parametrize("ending", ["npz", "svm.gz", "h5ad", "tsv.xz", "arrow"])
 def test_select_from_and_to_other_formats(folder, ending):
     done("convert", "planted.csv", f"data.{ending}", "-t", "group")
-    target = ["-t", "group"] if ending in ("tsv.xz", "arrow") else []
+    target = ["-t", "group"] if ending in ("h5ad", "tsv.xz", "arrow") else []
     done("select", f"data.{ending}", *target, "-k", "4", "-o", f"out.{ending}")
     assert read_table(f"out.{ending}", target=target[1] if target else None).X.shape == (400, 4)
 
@@ -248,10 +248,15 @@ NOTHING_LEFT = [
     (["select", "planted.csv", "-t", "group", "--cv", "1"], "--cv takes at least 2 folds"),
     (["select", "planted.csv", "-t", "group", "-o", "no/where.csv"], "there is no folder no"),
     (["select", "planted.csv", "-t", "group", "-o", "planted.csv"], "is what is read; write to"),
-    (["select", "planted.csv", "-t", "group", "-o", "text.csv"], "text.csv exists; use --force"),
+    (["select", "planted.csv", "-t", "group", "-o", "text.csv"], "text.csv exists; pass --force"),
     (["select", "planted.csv", "-t", "group", "--report", "r.pdf"], "r.pdf cannot be a report"),
     (["select", "planted.csv", "-t", "group", "-o", "out.xyz"], "does not tell its format"),
     (["select", "planted.csv", "-t", "group", "--exclude", "nois*x"], "no column is called"),
+    (
+        ["select", "planted.csv", "-t", "group", "--formulation", "constrained", "--rank", "path"],
+        "--rank path needs gamma, which --formulation constrained does not have; take --rank alpha",
+    ),
+    (["select", "text.csv", "-t", "a.txt", "--by", "x", "--by-order"], "column, --by, or in their"),
     (["explain", "planted.csv", "signal 11", "-t", "group"], "did you mean 'signal 1'?"),
     (["explain", "planted.csv", "signal 1", "-t", "group", "-k", "auto"], "needs a number for -k"),
     (["compare", "planted.csv", "-t", "group", "--methods", "magic"], "there is no method 'magic'"),

@@ -179,7 +179,9 @@ def test_target_in_another_file_is_matched_by_name(tmp_path):
     assert table.y.tolist() == ["ALL", "CML", "AML"] and table.target_name == "diagnosis"
     clinic.write_text("id,sex,diagnosis\nz,f,AML\nx,m,ALL\nw,f,CML\n")
     refused = r"1 of 3 rows are not in column 'id' of .*: the data have y, that column has z, x, w;"
-    with pytest.raises(FileProblem, match=refused + " name the column .*--by.*--by-order"):
+    with pytest.raises(
+        FileProblem, match=refused + " pass the right one as by, .*by_order=True"
+    ):
         read_table(data, target=f"{clinic}:diagnosis")
     clinic.write_text("sex,diagnosis\nf,AML\nm,ALL\nf,CML\n")  # no names: in the same order
     table = read_table(data, target=f"{clinic}:diagnosis")
@@ -193,7 +195,7 @@ def test_target_in_another_file_is_matched_by_name(tmp_path):
         read_table(data, target=f"{clinic}:diagnosis")
     clinic.write_text("feature,diagnosis\na,AML\nb,ALL\nc,ALL\n")
     with pytest.raises(
-        FileProblem, match=r"names the columns of the data, not the rows; transpose"
+        FileProblem, match=r"names the columns of the data, not the rows; pass transpose=True"
     ):
         read_table(data, target=f"{clinic}:diagnosis")
     numbered = tmp_path / "numbered.csv"
@@ -360,7 +362,7 @@ def test_missing_empty_damaged_and_folder(tmp_path, ending):
 def test_unknown_formats(tmp_path):
     path = tmp_path / "a9a"
     path.write_text("1 1:1\n")
-    with pytest.raises(FileProblem, match=r"does not tell its format; say it .*: csv, tsv"):
+    with pytest.raises(FileProblem, match=r"does not tell its format; let it end in \.csv, \.tsv"):
         read_table(path)
     assert read_table(path, format="svmlight").X.shape == (1, 1)
     with pytest.raises(FileProblem, match=r"b\.xlsx is a spreadsheet; save it as CSV"):
@@ -649,7 +651,7 @@ def test_rows_that_do_not_match_are_refused(clinic):
     (clinic / "clinic.csv").write_text(text.replace("patient ", "P-"))
     refused = (
         r"6 of 6 rows are not in column 'sample' of .*clinic\.csv: the data have patient 0, "
-        r"patient 1, patient 2, that column has S3, S1, S5; .* \(--by\).* \(--by-order\)"
+        r"patient 1, patient 2, that column has S3, S1, S5; .* as by,.* pass by_order=True\."
     )
     with pytest.raises(FileProblem, match=refused):
         read_table(data, target=target)
@@ -660,7 +662,9 @@ def test_rows_that_do_not_match_are_refused(clinic):
         read_table(data, target=target, by="age")
     with pytest.raises(FileProblem, match=r"there is no column in .* called 'Sample'"):
         read_table(data, target=target, by="Sample")
-    with pytest.raises(FileProblem, match=r"by a column \(--by\) or by order \(--by-order\)"):
+    with pytest.raises(
+        FileProblem, match=r"by a column, by, or in their order, by_order, not both"
+    ):
         read_table(data, target=target, by="age", by_order=True)
     (clinic / "clinic.csv").write_text(text.replace("patient 4", "patient 9"))
     with pytest.raises(FileProblem, match=r"1 of 6 rows are not in column 'subject'"):

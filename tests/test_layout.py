@@ -1,6 +1,7 @@
 """The shape of the code: imports go one way, files stay readable."""
 
 import ast
+import re
 import sys
 from pathlib import Path
 
@@ -9,12 +10,13 @@ import pytest
 
 from mmfs import MMFS, MMFSCV, MMFSIC, MRMR, StabilitySelector
 from mmfs.base import Selector
+from mmfs.errors import Parameter
 
 SOURCE = Path(__file__).parents[1] / "src" / "mmfs"
 
 # A room may use those to its left.
 ROOMS = [
-    ["_compiled", "optional", "warn"],
+    ["_compiled", "errors", "optional", "warn"],
     ["order", "settings", "sources"],
     ["columns"],
     ["discretize", "hsic", "target"],
@@ -56,6 +58,30 @@ def diagram():
 def test_the_diagram_of_the_rooms_is_that_of_the_code():
     page = (SOURCE.parents[1] / "docs" / "architecture.md").read_text()
     assert diagram() in page
+
+
+def test_parameters_in_sentences_are_options_or_known_to_be_none():
+    from typer.main import get_command
+
+    from mmfs.cli import app
+    from mmfs.cli.console import UNKNOWN, as_option
+
+    commands = get_command(app).commands.values()
+    options = {name for command in commands for one in command.params for name in one.opts}
+    named = set()
+    for path in SOURCE.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Parameter":
+                name = node.args[0]
+                named |= {name.value} if isinstance(name, ast.Constant) else {"kernel", "tol"}
+    assert len(named) > 10
+    assert not {as_option(Parameter(name)) for name in named - UNKNOWN} - options
+
+
+def test_the_library_does_not_speak_of_options():
+    for path in SOURCE.rglob("*.py"):
+        if path.parent.name != "cli":
+            assert not re.search(r"[( ]--[a-z]", path.read_text()), path.name
 
 
 def imported_rooms(path):

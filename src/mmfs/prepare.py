@@ -8,6 +8,7 @@ import numpy as np
 
 from mmfs.base import first_scan
 from mmfs.columns import Columns
+from mmfs.errors import InputError, Parameter
 from mmfs.hsic import HSIC, as_hsic
 from mmfs.kernels import Precomputed, similarity_of
 from mmfs.problem import Problem
@@ -40,6 +41,8 @@ UNRELATED = ("aligned", "linear", "poly2")
 # to so many candidates. `benchmarks.accuracy` compares other values of these constants.
 OF_CHANCE = 0.5
 CANDIDATES = 150
+
+CONSTRAINED = Parameter("formulation", "constrained")
 
 
 @dataclass(frozen=True)
@@ -141,25 +144,34 @@ class PreparedProblem:
 def check_combinations(settings: Settings) -> None:
     """Parameters that do not go together."""
     if settings.constrained and settings.rank in ("path", "elimination"):
-        raise ValueError(
-            f"rank={settings.rank!r} needs gamma, which formulation='constrained' does not have; "
-            "take rank='alpha'."
-        )
+        raise InputError(
+            Parameter("rank", settings.rank), " needs gamma, which ", CONSTRAINED,
+            " does not have; take ", Parameter("rank", "alpha"), ".",
+        )  # fmt: skip
     if settings.constrained and not settings.finds_gamma:
-        raise ValueError(
-            f"gamma={settings.gamma!r} has no meaning with formulation='constrained', where theta "
-            "plays its part; leave gamma='auto'."
-        )
+        raise InputError(
+            Parameter("gamma", settings.gamma), " has no meaning with ", CONSTRAINED, ", where ",
+            Parameter("theta"), " plays its part; leave ", Parameter("gamma", "auto"), ".",
+        )  # fmt: skip
     if as_hsic(settings.kernel) and not settings.center:
-        raise ValueError(
-            "center=False has no meaning with kernel='hsic', which only looks at differences "
-            "between rows; leave center=True."
-        )
+        raise InputError(
+            Parameter("center", False), " has no meaning with ", Parameter("kernel", "hsic"),
+            ", which only looks at differences between rows; leave ", Parameter("center", True),
+            ".",
+        )  # fmt: skip
     if is_name(settings.kernel, "precomputed") and isinstance(settings.relevance, str | HSIC):
         raise ValueError(
             "kernel='precomputed' needs the relevance of each feature as an array, since X "
             f"holds similarities instead of data; got relevance={settings.relevance!r}."
         )
+
+
+def check_has_path(settings: Settings) -> None:
+    if settings.constrained:
+        raise InputError(
+            CONSTRAINED, " has no path, since it has no gamma; vary ", Parameter("theta"),
+            " instead.",
+        )  # fmt: skip
 
 
 def by_name(relevance: Any, X: Any) -> Any:

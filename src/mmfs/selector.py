@@ -17,6 +17,7 @@ from mmfs.prepare import (
     PreparedProblem,
     by_name,
     check_combinations,
+    check_has_path,
     prepare,
     prepare_similarities,
 )
@@ -256,10 +257,7 @@ class MMFS(Selector):
         SelectionPath
             As `mmfs_path` gives it, without reading X for the first time again.
         """
-        if self.formulation == "constrained":
-            raise ValueError(
-                "formulation='constrained' has no path, since it has no gamma; vary theta instead."
-            )
+        check_has_path(self._settings())
         with self._or_as_before():
             done = self._fit_prepared(*self._prepare(X, y, leave_out_empty=True))
             names = getattr(self, "feature_names_in_", None)

@@ -10,7 +10,11 @@ import numpy as np
 from scipy.linalg import null_space, qr
 from scipy.stats import rankdata
 
+from mmfs.errors import InputError, Parameter
+
 Array = np.ndarray
+
+CLASSES, QUANTITIES = Parameter("task", "classification"), Parameter("task", "regression")
 
 # Whole numbers with more distinct values than this are read as quantities, not as classes.
 MOST_CLASSES = 50
@@ -79,8 +83,10 @@ def encode_target(y: Array, task: str = "auto") -> Target:
     if task in ("classification", "classes"):
         return _classes(y, asked)
     if y.dtype.kind not in "biuf":
-        what = "several columns" if y.ndim == 2 else "task='regression'"
-        raise ValueError(f"y must hold numbers with {what}, but its type is {y.dtype}; convert it.")
+        what = "several columns" if y.ndim == 2 else QUANTITIES
+        raise InputError(
+            "y must hold numbers with ", what, f", but its type is {y.dtype}; convert it."
+        )
     return _quantities(y.astype(np.float64))
 
 
@@ -92,16 +98,16 @@ def refuse_other_targets(y: Any, task: str = "auto") -> None:
             f"taken: pass one field, such as y[{fields[-1]!r}], or a score computed of them."
         )
     if hasattr(y, "tocsr"):
-        raise ValueError(
+        raise InputError(
             "y is a sparse matrix, as for several labels at once; pass one of its columns, or "
-            "y.toarray() with task='regression' to select for all of them together."
-        )
+            "y.toarray() with ", QUANTITIES, " to select for all of them together.",
+        )  # fmt: skip
     names = [str(name) for name in getattr(y, "columns", ())]
     if task == "auto" and _names_survival(names):
-        raise ValueError(
+        raise InputError(
             f"y has the columns {', '.join(names)}, as for censored times, which are not taken; "
-            "pass one of them, or task='regression' if they are two quantities."
-        )
+            "pass one of them, or ", QUANTITIES, " if they are two quantities.",
+        )  # fmt: skip
     for values in _columns_of(y):
         if _holds_dates(values):
             raise ValueError(
@@ -177,10 +183,10 @@ def _looks_like_classes(y: Array) -> bool:
 def _classes(y: Array, asked: str) -> Target:
     """`asked` "classification" is the word of a user, who need not be asked again."""
     if y.ndim == 2:
-        raise ValueError(
-            f"y has {y.shape[1]} columns; task='classification' takes one column of labels "
-            "(for several outputs, pass task='regression')."
-        )
+        raise InputError(
+            f"y has {y.shape[1]} columns; ", CLASSES, " takes one column of labels (for several "
+            "outputs, pass ", QUANTITIES, ").",
+        )  # fmt: skip
     known = (str, bytes, Real, np.bool_)
     if y.dtype.kind == "O" and not all(isinstance(label, known) for label in y):
         kinds = sorted({type(label).__name__ for label in y if not isinstance(label, known)})
@@ -200,11 +206,11 @@ def _classes(y: Array, asked: str) -> Target:
             "y has another label in every row; pass classes that have more than one each."
         )
     if asked != "classification" and len(classes) > max(2, len(y) / ROWS_PER_CLASS):
-        settle = "task='classification' if these are classes" if asked == "auto" else "fewer"
-        raise ValueError(
+        settle = (CLASSES, " if these are classes.") if asked == "auto" else ("fewer.",)
+        raise InputError(
             f"y has {len(classes):,} different labels in {len(y):,} rows, more than one in three; "
-            f"pass {settle}."
-        )
+            "pass ", *settle,
+        )  # fmt: skip
     # Indicators scaled to unit norm are orthonormal; what is orthogonal to the constant is kept.
     constant = np.sqrt(sizes / len(y))
     basis = null_space(constant[None, :])

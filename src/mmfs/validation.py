@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from sklearn.utils.validation import validate_data
 
 from mmfs.columns import Columns
+from mmfs.errors import InputError, Parameter
 from mmfs.relevance import RELEVANCES
 from mmfs.sources import Elsewhere, elsewhere, is_dask, is_store
 from mmfs.target import plain_labels, refuse_other_targets
@@ -24,12 +25,10 @@ PSD_LIMIT = 3_000
 KEPT_COLUMNS = 100_000
 
 
-class TooFewColumns(ValueError):
+class TooFewColumns(InputError):
     """More features were asked for than columns are usable."""
 
-    def __init__(self, n_usable: int, message: str) -> None:
-        super().__init__(message)
-        self.n_usable = n_usable
+    n_usable: int
 
 
 class Rule(NamedTuple):
@@ -93,7 +92,7 @@ def check_parameters(selector: Any) -> None:
     for name, rule in selector._rules.items():
         value = getattr(selector, name)
         if not rule.holds(value):
-            raise ValueError(f"{name} must be {rule.wanted}, got {value!r}.")
+            raise InputError(Parameter(name), f" must be {rule.wanted}, got {value!r}.")
 
 
 def read_input(selector: Any, X: Any, y: Any, needs_y: bool) -> tuple[Any, Any]:
@@ -263,11 +262,12 @@ def number_to_select(
     if asked > n_usable:
         constant = n_columns - n_usable
         because = f" ({constant:,} of the {n_columns:,} are constant)" if constant else ""
-        raise TooFewColumns(
-            n_usable,
-            f"n_features_to_select={asked} is more than the {n_usable:,} usable columns of "
-            f"X{because}; ask for at most {n_usable}.",
+        few = TooFewColumns(
+            Parameter("n_features_to_select", asked),
+            f" is more than the {n_usable:,} usable columns{because}; ask for at most {n_usable}.",
         )
+        few.n_usable = n_usable
+        raise few
     return int(asked)
 
 

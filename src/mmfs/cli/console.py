@@ -12,20 +12,17 @@ from rich.progress import BarColumn, Progress, TaskID, TaskProgressColumn, TextC
 from rich.table import Table
 from rich.text import Text
 
+from mmfs.errors import InputError, Parameter
 from mmfs.report import shown
 
 # Exit codes; that of wrong usage is typer's.
 REFUSED, UNEXPECTED, INTERRUPTED = 1, 3, 130
 
-# What parameters are called here.
-OPTIONS = {
-    "n_features_to_select=": "-k ",
-    "n_features goes": "-k goes",
-    "task='regression'": "--task regression",
-    "lower cv": "lower --cv",
-    "pass force (--force)": "use --force",
-    "columns of X": "columns",
-}
+# What parameters are called here, where they are not called --name.
+OPTIONS = {"n_features_to_select": "-k", "n_features": "-k", "n_jobs": "--jobs"}
+
+# Parameters that no command has.
+UNKNOWN = {"max_iter", "solver", "relevance_scale", "keep_scores"}
 
 # Work shorter than this shows no progress.
 PATIENCE = 1.0
@@ -127,15 +124,25 @@ def _said(error: Exception, debug: bool) -> int:
     if isinstance(error, MemoryError):
         note("the data do not fit into memory; include fewer columns, or use a larger machine.")
         return REFUSED
-    text = " ".join(str(error).split()) or type(error).__name__
-    for parameter, option in OPTIONS.items():
-        text = text.replace(parameter, option)
+    parts = error.args if isinstance(error, InputError) else (str(error),)
+    text = "".join(as_option(part) if isinstance(part, Parameter) else str(part) for part in parts)
+    text = " ".join(text.split()) or type(error).__name__
     if isinstance(error, ValueError | ImportError | OSError):
         note(text)
         return REFUSED
     hint = "" if debug else " Run it again with --debug for details."
     note(f"unexpected {type(error).__name__}: {text}. This is a defect of mmfs.{hint}")
     return UNEXPECTED
+
+
+def as_option(parameter: Parameter) -> str:
+    name, value = parameter
+    if name in UNKNOWN:
+        return str(parameter)
+    option = OPTIONS.get(name, f"--{name.replace('_', '-')}")
+    if value is False:
+        return f"--no-{name}"
+    return option if value in (None, True) else f"{option} {value}"
 
 
 def table_of(headings: Sequence[str], rows: Sequence[Sequence[str]], title: str = "") -> Table:

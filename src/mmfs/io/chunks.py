@@ -49,7 +49,7 @@ def svmlight_parts(path: Path, wanted: Wanted, progress: Progress | None) -> Par
             X.has_sorted_indices = X.has_canonical_format = True
             yield Part(X, rows.labels, rows.queries, share=share)
 
-    return Parts(read, Table(None), numbered=True, labels=csv.as_whole)
+    return Parts(read, Table(None), numbered=True, labels=csv.as_labels)
 
 
 def parquet_parts(path: Path, wanted: Wanted, progress: Progress | None) -> Parts:
@@ -76,7 +76,7 @@ def parquet_parts(path: Path, wanted: Wanted, progress: Progress | None) -> Part
 def text_parts(path: Path, wanted: Wanted, progress: Progress | None) -> Parts:
     roles, opened = csv.in_batches(path, wanted)
     parts = _arrow_parts(path, lambda: opened(progress), roles, wanted, None, 0)
-    return parts._replace(labels=csv.as_numbers)
+    return parts._replace(labels=csv.as_labels)
 
 
 def _arrow_parts(

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from mmfs.errors import Parameter
 from mmfs.io.arrow import (
     NUMERIC,
     UNNAMED,
@@ -48,7 +49,7 @@ def read_text(path: Path, wanted: Wanted, progress: Progress | None) -> Table:
     first = str(table.schema.field(names[0]).type) if names[0] in read else ""
     roles = roles_of(path, names, wanted, first)
     made = from_columns(path, table.schema, table.num_rows, table.select, roles, wanted, None)
-    y, groups = (None if some is None else as_numbers(some) for some in (made.y, made.groups))
+    y, groups = (None if some is None else as_labels(some) for some in (made.y, made.groups))
     return replace(made, y=y, groups=groups)
 
 
@@ -82,7 +83,7 @@ def read_transposed(path: Path, wanted: Wanted, progress: Progress | None) -> Ta
             if not wanted.numbers_only:
                 raise
             left_out.append(name)
-    y, groups = (None if some is None else as_numbers(some[instances]) for some in labels)
+    y, groups = (None if some is None else as_labels(some[instances]) for some in labels)
     return Table(
         X[: len(instances)], y, features[keep], np.array(names[1:])[instances], wanted.target,
         groups, left_out=tuple(left_out),
@@ -268,7 +269,9 @@ def _floats(column: Any, features: Array, name: str, path: Path) -> Array:
     if not wrong or 2 * len(wrong) > len(values):
         raise NotNumbers(
             f"{path}: column {name!r} does not hold numbers; take it out, or leave out all such "
-            "columns (--numbers-only)."
+            "columns by ",
+            Parameter("numbers_only", True),
+            ".",
         )
     value, feature = values[wrong[0]], str(features[wrong[0]])
     raise FileProblem(
@@ -277,8 +280,14 @@ def _floats(column: Any, features: Array, name: str, path: Path) -> Array:
     )
 
 
-def as_numbers(y: Array) -> Array:
-    """Labels that were read as text, as what all of them are; 007 and long numbers are names."""
+def as_labels(y: Array) -> Array:
+    """Labels of a file that has no types, as what all of them are; 007 and long numbers are names.
+
+    In files that have types, labels are of the type they have.
+    """
+    if y.dtype.kind == "f":
+        whole = np.isfinite(y).all() and (y == np.rint(y)).all() and np.abs(y).max() < 2**53
+        return y.astype(int) if whole else y
     texts = [str(value) for value in y.tolist()]
     if {text.lower() for text in texts} <= {"true", "false"}:
         return np.array([text.lower() == "true" for text in texts])
@@ -286,10 +295,4 @@ def as_numbers(y: Array) -> Array:
         return np.array(texts, dtype="M8[D]")
     if not all(is_number(text) and not NAME.match(text) for text in texts):
         return y
-    return as_whole(y.astype(float))
-
-
-def as_whole(values: Array) -> Array:
-    """Whole numbers as such, if all are."""
-    whole = np.isfinite(values).all() and (values == np.rint(values)).all()
-    return values.astype(int) if whole and np.abs(values).max() < 2**53 else values
+    return as_labels(y.astype(float))

@@ -42,7 +42,7 @@ class Format(NamedTuple):
 
 def _read_svm(path: Path, wanted: Wanted, progress: Progress | None) -> Table:
     X, y, groups, first = read_svmlight(path, progress=progress)
-    return Table(X, csv.as_whole(y), groups=groups, numbered_from=first)
+    return Table(X, csv.as_labels(y), groups=groups, numbered_from=first)
 
 
 def _write_separated(separator: str) -> Writer:
@@ -114,8 +114,8 @@ def format_of(path: Path, name: str | None = None) -> Format:
             )
         if not known:
             raise FileProblem(
-                f"the name of {path} does not tell its format; say it (--format, or --to for what "
-                f"is written): {', '.join(FORMATS)}."
+                f"the name of {path} does not tell its format; let it end in "
+                f"{', '.join(one.extensions[0] for one in FORMATS.values())}."
             )
         found = known[0]
     if compression and not found.compressed:

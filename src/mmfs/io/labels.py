@@ -6,12 +6,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from mmfs.errors import Parameter
 from mmfs.io import arrays, csv
 from mmfs.io.formats import FORMATS, format_of
 from mmfs.io.streams import FileProblem, open_stream, split_compression
 from mmfs.io.table import Table, Wanted
 
 Array = np.ndarray
+
+BY_ORDER = Parameter("by_order", True)
 
 # Names that are shown where they do not match; columns that are looked at for those of rows.
 SHOWN, LOOKED_AT = 3, 100
@@ -46,7 +49,7 @@ def file_and_part(where: Any) -> tuple[Path, str | None]:
 
 
 def labels_of_rows(where: Any, table: Table, matching: Matching) -> Labels:
-    """A value for every row of a table, from another file; plain text stays text."""
+    """A value for every row of a table, from another file."""
     path, part = file_and_part(where)
     found = _columns(path, part, matching.by)
     if found is None:
@@ -59,6 +62,8 @@ def labels_of_rows(where: Any, table: Table, matching: Matching) -> Labels:
     values = list(values) if order is None else [values[i] for i in order]
     missing = any(value is None for value in values)
     array = np.array(values, dtype=object if missing else None)
+    if format_of(path).read is csv.read_text:
+        array = csv.as_labels(array)
     return Labels(_checked(array, table, 0, path), assumed)
 
 
@@ -146,8 +151,9 @@ def _order(
     others = [name for name in texts if name != best and shared[name] == shared[best]]
     if by is None and any(texts[name] != texts[best] for name in others):
         raise FileProblem(
-            f"columns {best!r} and {others[0]!r} of {path} both have the names of the rows; say "
-            "which it is (--by)."
+            f"columns {best!r} and {others[0]!r} of {path} both have the names of the rows; pass ",
+            Parameter("by", best),
+            " or the other.",
         )
     twice = [name for name, n in Counter(texts[best]).items() if n > 1 and name in set(ids)]
     if twice:
@@ -166,8 +172,10 @@ def _refuse_common_column(
         if len(here) == table.X.shape[0] > 1 and here <= there:
             raise FileProblem(
                 f"the data and {path} both have a column {name!r} with the same values; if it "
-                "names the rows, put it first in the data, without a heading, and else take them "
-                "in the order they are in (--by-order)."
+                "names the rows, put it first in the data, without a heading; if they are in the "
+                "same order, pass ",
+                BY_ORDER,
+                ".",
             )
     if by is not None:
         raise FileProblem(f"the data do not name their rows, so {by!r} of {path} names none.")
@@ -189,13 +197,18 @@ def _refuse(
     across = set(() if table.feature_names is None else table.feature_names[:100_000])
     if any(len(across & set(some)) > 1 for some in texts.values()):
         raise FileProblem(
-            f"{path} names the columns of the data, not the rows; transpose the data (--transpose)."
+            f"{path} names the columns of the data, not the rows; pass ",
+            Parameter("transpose", True),
+            ".",
         )
     there = ", ".join(texts[best][:SHOWN])
     raise FileProblem(
         f"{len(missing):,} of {len(ids):,} rows are not in column {best!r} of {path}: the data "
-        f"have {', '.join(missing[:SHOWN])}, that column has {there}; name the column that does "
-        "(--by), add or take out rows, or take both in the order they are in (--by-order)."
+        f"have {', '.join(missing[:SHOWN])}, that column has {there}; pass the right one as ",
+        Parameter("by"),
+        ", add or take out rows, or, if both are in the same order, pass ",
+        BY_ORDER,
+        ".",
     )
 
 
@@ -212,4 +225,4 @@ def _lines(path: Path, n: int) -> tuple[Array, str]:
         raise FileProblem(f"{path} has nothing in line {1 + lines.index('')}; fill it.")
     heading = len(lines) == n + 1 and lines[0] not in lines[1:] and not csv.is_number(lines[0])
     words = f", below a heading, {lines[0]!r}" if heading else ""
-    return np.array(lines[1:] if heading else lines, dtype=object), words
+    return csv.as_labels(np.array(lines[1:] if heading else lines, dtype=object)), words

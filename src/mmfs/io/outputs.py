@@ -14,11 +14,14 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from mmfs.errors import Parameter
 from mmfs.io.streams import FileProblem
 from mmfs.optional import require
 
 # Exit code after SIGTERM or SIGHUP.
 TERMINATED = 143
+
+FORCE = Parameter("force", True)
 
 
 class OrderlyEnd:
@@ -66,7 +69,7 @@ class Outputs:
             if path.exists() and not path.is_file():
                 raise FileProblem(f"{path} is not a plain file; name one to write.")
             if path.exists() and not self._force:
-                raise FileProblem(f"{path} exists; pass force (--force) to replace it.")
+                raise FileProblem(f"{path} exists; pass ", FORCE, " to replace it.")
 
     def stage(self, path: Path) -> Path:
         """A temporary file in the same folder, to be written instead of `path`."""

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from mmfs.errors import Parameter
 from mmfs.io import csv
 from mmfs.io.chunks import Parts, as_rows
 from mmfs.io.formats import STORE, Format, Reader, format_of
@@ -92,8 +93,9 @@ def read_table(
     parts = asked.parts()
     if parts is None:
         raise FileProblem(
-            f"{path} cannot be read row by row as it is asked for; leave out stream (--stream), or "
-            "convert it to a column store."
+            f"{path} cannot be read row by row as it is asked for; leave out ",
+            Parameter("stream"),
+            ", or convert it to a column store.",
         )
     known = asked.identity()
 
@@ -129,7 +131,11 @@ class Asked:
         self.progress, self.kind = progress, format_of(path, format)
         if by is not None and by_order:
             raise FileProblem(
-                "rows are matched by a column (--by) or by order (--by-order), not both."
+                "rows are matched by a column, ",
+                Parameter("by"),
+                ", or in their order, ",
+                Parameter("by_order"),
+                ", not both.",
             )
         self.matching = Matching(by, by_order)
         self.assumed: tuple[str, ...] = ()  # known when it has been read
@@ -181,7 +187,7 @@ class Asked:
             table = table.take(np.flatnonzero(keep))
         if self.target is not None and self.wanted.target is None:
             y, how = labels_of_rows(self.target, table, self.matching)
-            table = replace(table, y=csv.as_numbers(y), target_name=_name_of(self.target))
+            table = replace(table, y=y, target_name=_name_of(self.target))
             assumed.append(how)
         if self.groups is not None and self.wanted.groups is None:
             groups, how = labels_of_rows(self.groups, table, self.matching)

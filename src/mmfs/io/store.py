@@ -25,7 +25,7 @@ from mmfs.io.arrays import matrix, plain
 from mmfs.io.chunks import Parts, labels_of, table_parts
 from mmfs.io.external_sort import LABELS, Part, Runs, synced
 from mmfs.io.formats import STORE
-from mmfs.io.outputs import OrderlyEnd
+from mmfs.io.outputs import FORCE, OrderlyEnd
 from mmfs.io.reading import Asked
 from mmfs.io.streams import FileProblem, Progress
 from mmfs.io.table import Table, unique_names
@@ -233,7 +233,7 @@ def check_place(path: Path, force: bool) -> None:
             f"{path} exists and is not a column store, or not that alone; name another folder."
         )
     if any(path.iterdir()) and not force:
-        raise FileProblem(f"{path} exists; pass force (--force) to replace it.")
+        raise FileProblem(f"{path} exists; pass ", FORCE, " to replace it.")
 
 
 def _is_ours(path: Path) -> bool:
@@ -355,11 +355,9 @@ class Folder:
             header = {"descr": dtype.str, "fortran_order": False, "shape": (length,)}
             np.lib.format.write_array_header_1_0(begun, header)
             _allocate(begun, length * dtype.itemsize)
-        if length == 0:  # cannot be mapped
-            self.arrays[name] = np.empty(0, dtype=dtype)
-        else:
-            self.arrays[name] = np.lib.format.open_memmap(file, "r+")
-        return self.arrays[name]
+        mapped = np.lib.format.open_memmap(file, "r+") if length else np.empty(0, dtype=dtype)
+        self.arrays[name] = mapped
+        return mapped
 
     def finish(self, table: Table) -> None:
         """Labels, names, checksums and header."""

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from mmfs.errors import InputError
 from mmfs.optional import require
 from mmfs.sources.store import HEADER
 
@@ -22,7 +23,7 @@ COMPRESSIONS = (".gz", ".xz", ".bz2", ".zst")
 BUFFER = 1 << 20
 
 
-class FileProblem(ValueError):
+class FileProblem(InputError):
     """A file that cannot be read or written as it should be: what, where, what to do."""
 
 

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from mmfs.errors import Parameter
 from mmfs.io.streams import FileProblem
 from mmfs.optional import require
 
@@ -174,8 +175,9 @@ def unique_names(names: Any, path: Any, numbered: bool) -> list[str]:
     if not numbered:
         twice = next(name for name, n in Counter(names).items() if n > 1)
         raise FileProblem(
-            f"{path} has several columns called {twice!r}; rename them, or have them numbered "
-            "(--number-duplicates)."
+            f"{path} has several columns called {twice!r}; rename them, or have them numbered by ",
+            Parameter("number_duplicates", True),
+            ".",
         )
     taken, counts, result = set(names), Counter[str](), []
     for name in names:

@@ -20,6 +20,7 @@ from sklearn.svm import LinearSVC
 
 from mmfs.base import Data, Selector
 from mmfs.discretize import DIGITS
+from mmfs.errors import InputError, Parameter
 from mmfs.fit import rank_point, solver_options
 from mmfs.model_selection.base import (
     MOST,
@@ -31,9 +32,10 @@ from mmfs.model_selection.base import (
     settle_task,
 )
 from mmfs.model_selection.path import GRID
+from mmfs.prepare import CONSTRAINED
 from mmfs.selector import MMFS
 from mmfs.solvers import Stop, solve_path
-from mmfs.target import Target
+from mmfs.target import QUANTITIES, Target
 from mmfs.validation import Rule, aligned, is_int, is_name, one_of
 from mmfs.warn import warn_caller
 
@@ -164,9 +166,7 @@ class MMFSCV(Chooser):
         if isinstance(self.scoring, list | tuple | set | dict):
             raise ValueError("MMFSCV chooses by one score; pass one `scoring`, not several.")
         if selector.formulation == "constrained" and not is_name(self.gammas, "auto"):
-            raise ValueError(
-                "gammas have no meaning with formulation='constrained'; leave gammas='auto'."
-            )
+            raise InputError("gammas have no meaning with ", CONSTRAINED, "; leave gammas='auto'.")
 
     def _choose(self, X: Any, y: Any, groups: Any = None) -> MMFS:
         if self.estimator is not None and not hasattr(self.estimator, "fit"):
@@ -215,10 +215,10 @@ class MMFSCV(Chooser):
             most = min(MOST, n_usable) if numbers is None else numbers
             numbers = np.unique(np.rint(np.geomspace(1, most, TRIED)).astype(int))
         if max(numbers) > n_usable:
-            raise ValueError(
-                f"n_features goes up to {max(numbers)}, but X has {n_usable:,} columns that are "
-                "not constant."
-            )
+            raise InputError(
+                Parameter("n_features"), f" goes up to {max(numbers)}, but X has {n_usable:,} "
+                "columns that are not constant.",
+            )  # fmt: skip
         gammas = self.gammas
         if is_int(gammas):
             gammas = np.geomspace(1.0, 1e-3, gammas)
@@ -264,10 +264,10 @@ def splitter(cv: Any, target: Target, random_state: Any, groups: Any = None) -> 
     if not is_int(cv):
         return check_cv(cv)
     if target.of_classes and np.bincount(target.labels).max() < cv:
-        raise ValueError(
-            f"no class of y has as many rows as there are folds, {cv}; lower cv or, if y "
-            "holds quantities, say so by task='regression'."
-        )
+        raise InputError(
+            f"no class of y has as many rows as there are folds, {cv}; lower ", Parameter("cv"),
+            " or, if y holds quantities, say so by ", QUANTITIES, ".",
+        )  # fmt: skip
     if groups is None:
         kind = StratifiedKFold if target.of_classes else KFold
     else:
@@ -319,7 +319,7 @@ def scores_of_fold(
     try:
         selections = _selections(selector, candidates, X_train, y_train)
     except ValueError as error:
-        raise ValueError(f"in the training rows of fold {fold + 1}: {error}") from error
+        raise InputError(f"in the training rows of fold {fold + 1}: ", *error.args) from error
     scores = np.empty(len(candidates))
     for i, J in enumerate(map(np.sort, selections)):
         fitted = clone(estimator).fit(X_train[:, J], y_train)

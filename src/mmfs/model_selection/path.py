@@ -7,6 +7,7 @@ import numpy as np
 
 from mmfs.fit import solver_options
 from mmfs.model_selection.base import most_features
+from mmfs.prepare import check_has_path
 from mmfs.problem import Problem
 from mmfs.selection_path import SelectionPath, gathered
 from mmfs.selector import MMFS
@@ -87,10 +88,7 @@ def mmfs_path(
         raise TypeError(f"mmfs_path and MMFS have no parameter {min(unknown)!r}.")
     selector = MMFS(**options)
     prepared, rng = selector._prepare(X, y, leave_out_empty=True)
-    if selector.formulation == "constrained":
-        raise ValueError(
-            "formulation='constrained' has no path, since it has no gamma; vary theta instead."
-        )
+    check_has_path(prepared.settings)
     problem, how = prepared.problem, solver_options(prepared.settings, rng)
     k = prepared.number(selector.n_features_to_select)
     rule = prepared.gamma_rule(selector.gamma, most_features(prepared) if k is None else k)

@@ -8,6 +8,7 @@ what is shown of a selection are the weights found among the selected features a
 
 import numpy as np
 
+from mmfs.errors import InputError, Parameter
 from mmfs.kernels import FetchedColumns
 from mmfs.problem import Others, Problem, certificate_of
 from mmfs.solvers import tuning
@@ -28,10 +29,11 @@ def order_of_elimination(
     """The support columns of a solution, last given up first."""
     J = support.J
     if len(J) > tuning.GRAM_LIMIT:
-        raise ValueError(
-            f"rank='elimination' is for at most {tuning.GRAM_LIMIT:,} support features, here are "
-            f"{len(J):,}; raise gamma, or use rank='alpha'."
-        )
+        raise InputError(
+            Parameter("rank", "elimination"), f" is for at most {tuning.GRAM_LIMIT:,} support "
+            f"features, here are {len(J):,}; raise ", Parameter("gamma"), ", or use ",
+            Parameter("rank", "alpha"), ".",
+        )  # fmt: skip
     Q, r = problem.Q.gram(support, support), problem.r(support)
     eps = tuning.ELIMINATION_PRECISION * problem.r_max
     left, weights, given_up = np.arange(len(J)), alpha.copy(), []

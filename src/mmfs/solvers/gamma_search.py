@@ -14,6 +14,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from mmfs._compiled.active_set import Enough
+from mmfs.errors import InputError, Parameter
 from mmfs.solvers import tuning
 
 Array = np.ndarray
@@ -170,11 +171,11 @@ class SumToOne:
 
     def limited(self, n_columns: int) -> "SumToOne":
         if n_columns * self.C < 1:
-            raise ValueError(
-                f"formulation='constrained' asks for weights that sum to 1, but {n_columns} "
-                f"distinct columns with weights up to C={self.C:g} cannot reach it; take C of at "
-                f"least {1 / n_columns:.3g}."
-            )
+            raise InputError(
+                Parameter("formulation", "constrained"), f" asks for weights that sum to 1, but "
+                f"{n_columns} distinct columns with weights up to ", Parameter("C", self.C),
+                " cannot reach it; take ", Parameter("C"), f" of at least {1 / n_columns:.3g}.",
+            )  # fmt: skip
         return self
 
     def __call__(

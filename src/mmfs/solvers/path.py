@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mmfs.certify_path import certify_all
+from mmfs.errors import InputError, Parameter
 from mmfs.order import in_order
 from mmfs.problem import Problem
 from mmfs.solvers import tuning
@@ -74,10 +75,11 @@ def along_path(
         )
         start = working_set(replace(problem, C=last.C), last.rule, **options).J
     if len(start) > tuning.GRAM_LIMIT:
-        raise ValueError(
+        raise InputError(
             f"a path is for at most {tuning.GRAM_LIMIT:,} support features, here are "
-            f"{len(start):,}; let it end at a larger gamma, or use rank='alpha'."
-        )
+            f"{len(start):,}; let it end at a larger ", Parameter("gamma"), ", or use ",
+            Parameter("rank", "alpha"), ".",
+        )  # fmt: skip
     relevant = problem.Q.most_relevant(tuning.FEWEST)[0]
     here = WorkingSet(problem, np.union1d(start, relevant), tol)
     points: dict[int, Point] = {}
