@@ -179,9 +179,7 @@ def test_target_in_another_file_is_matched_by_name(tmp_path):
     assert table.y.tolist() == ["ALL", "CML", "AML"] and table.target_name == "diagnosis"
     clinic.write_text("id,sex,diagnosis\nz,f,AML\nx,m,ALL\nw,f,CML\n")
     refused = r"1 of 3 rows are not in column 'id' of .*: the data have y, that column has z, x, w;"
-    with pytest.raises(
-        FileProblem, match=refused + " pass the right one as by, .*by_order=True"
-    ):
+    with pytest.raises(FileProblem, match=refused + " pass the right one as by, .*by_order=True"):
         read_table(data, target=f"{clinic}:diagnosis")
     clinic.write_text("sex,diagnosis\nf,AML\nm,ALL\nf,CML\n")  # no names: in the same order
     table = read_table(data, target=f"{clinic}:diagnosis")

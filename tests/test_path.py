@@ -7,11 +7,13 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import lars_path
 
-from mmfs import MMFS, certify_path, mmfs_path
+from mmfs import MMFS, MMFSCV, MMFSIC, certify_path, mmfs_path
 from mmfs.columns import Columns
+from mmfs.datasets import make_planted
 from mmfs.kernels import RBF, similarity_of
 from mmfs.problem import Problem
 from mmfs.solvers.path import falling_gammas
@@ -320,3 +322,21 @@ def test_a_copy_of_the_most_relevant_column_does_not_begin_the_path(kernel):
     without = mmfs_path(np.delete(X, 9, axis=1), y, **options)
     X[:, 9] = 0.37 * X[:, 3] + 1.3
     np.testing.assert_allclose(mmfs_path(X, y, **options).gammas, without.gammas, rtol=1e-6)
+
+
+@pytest.mark.parametrize("chooser", [MMFSCV(n_features=8, cv=3), MMFSIC()])
+def test_a_chosen_selection_knows_its_path_without_another_first_scan(chooser, monkeypatch):
+    X, y, _ = make_planted()
+    expected = clone(chooser).fit(X, y)
+    n_first, first_scan = [], Columns.first_scan
+    monkeypatch.setattr(
+        Columns, "first_scan", lambda self, Y: (n_first.append(1), first_scan(self, Y))[1]
+    )
+    clone(chooser).fit(X, y)
+    alone = len(n_first)
+    path = chooser.fit_path(X, y, n_points=5)
+    assert len(n_first) == 2 * alone  # as many again, and none for the path
+    np.testing.assert_array_equal(chooser.indices_, expected.indices_)
+    best = chooser.best_selector_
+    assert len(path) == 5 and path.gammas[-1] == pytest.approx(best.gamma_)
+    np.testing.assert_allclose(path.alphas[:, [-1]].toarray()[:, 0], best.alpha_, atol=1e-5)

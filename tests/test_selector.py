@@ -18,7 +18,20 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from mmfs import MMFS, MMFSCV, StabilitySelector, compare
+from mmfs import (
+    FCBF,
+    FGM,
+    GDM,
+    MMFS,
+    MMFSCV,
+    MRMR,
+    QPFS,
+    SVMRFE,
+    MaxRel,
+    StabilitySelector,
+    compare,
+    validation,
+)
 from mmfs.datasets import make_planted
 from mmfs.kernels import RBF
 from mmfs.warn import ChanceWarning
@@ -392,3 +405,24 @@ def test_copies_are_found_far_from_zero(store, offset):
     selector = MMFS(12, C=0.05).fit(store(X + offset), y)
     assert selector.n_duplicate_ == 2 and set(selector.indices_[-2:]) == {7, 9}
     assert selector.alpha_[[3, 7, 9]].tolist() == [0.05, 0, 0]
+
+
+@pytest.mark.parametrize(
+    ("selector", "name"),
+    [
+        (MMFS(3), "relevance_"), (MMFS(3), "gradient_"), (MaxRel(3), "scores_"),
+        (MRMR(3), "scores_"), (FCBF(), "scores_"), (QPFS(3), "scores_"), (FGM(2), "scores_"),
+        (GDM(2), "scores_"), (SVMRFE(3), "scores_"),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_what_has_a_value_for_every_column_is_kept_by_one_rule(selector, name, monkeypatch):
+    X, y, _ = make_planted()
+    expected = getattr(clone(selector).fit(X, y), name)
+    monkeypatch.setattr(validation, "KEPT_COLUMNS", X.shape[1] - 1)
+    small = clone(selector).fit(X, y)
+    with pytest.raises(AttributeError, match=rf"{name} was not kept for 53 columns; fit with keep"):
+        getattr(small, name)
+    assert not hasattr(small, name) and not hasattr(clone(selector), name)
+    large = clone(selector).set_params(keep_scores=True).fit(X, y)
+    np.testing.assert_array_equal(getattr(large, name), expected)

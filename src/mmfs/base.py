@@ -5,7 +5,7 @@ from abc import abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -63,6 +63,40 @@ def first_scan(X: Any, y: Array, task: str, center: bool = True, n_jobs: int | N
     return Data(X, y, columns, target)
 
 
+class Few(NamedTuple):
+    """Values of some columns; that of all others is 0."""
+
+    J: Array
+    values: Array
+
+
+class PerColumn:
+    """An attribute with a value for every column.
+
+    A selector remembers it by its name in `_per_column`: as an array, as a `Few`, from which it is
+    made when it is asked for, or as None where it was not to be kept.
+    """
+
+    def __set_name__(self, owner: Any, name: str) -> None:
+        self.name = name
+
+    def __get__(self, selector: Any, owner: Any = None) -> Any:
+        if selector is None:
+            return self
+        check_is_fitted(selector)
+        kept = selector._per_column[self.name]
+        if kept is None:
+            raise AttributeError(
+                f"{self.name} was not kept for {selector.n_features_in_:,} columns; fit with "
+                "keep_scores=True."
+            )
+        if not isinstance(kept, Few):
+            return kept
+        values = np.zeros(selector.n_features_in_)
+        values[kept.J] = kept.values
+        return values
+
+
 class Selector(SelectorMixin, BaseEstimator):
     """A scikit-learn selector that knows the rank of what it selected, `indices_`."""
 
@@ -71,6 +105,7 @@ class Selector(SelectorMixin, BaseEstimator):
     verbose: Any
     indices_: Array
     n_features_in_: int
+    _per_column: dict[str, Any]  # see `PerColumn`
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Select features. If that fails, for whatever reason, the selector is what it was before.
@@ -102,7 +137,7 @@ class Selector(SelectorMixin, BaseEstimator):
             raise
 
     @abstractmethod
-    def _fit(self, *data: Any, **how: Any) -> None:
+    def _fit(self, *data: Any, **how: Any) -> Any:
         """From X and y set `indices_`, and whatever else is to be known of the fit."""
 
     def _read(self, X: Any, y: Any, task: str, center: bool = True) -> Data:

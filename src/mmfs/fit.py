@@ -23,7 +23,7 @@ from mmfs.solvers import (
     solve_path,
     weights_among,
 )
-from mmfs.validation import KEPT_COLUMNS, is_name
+from mmfs.validation import is_name, keeps_scores
 
 Array = np.ndarray
 
@@ -89,9 +89,8 @@ def fit(prepared: PreparedProblem, rng: np.random.Generator) -> Fit:
     k = prepared.number(settings.n_features_to_select)
     options = solver_options(settings, rng)
     rule = prepared.gamma_rule(settings.gamma, k)
-    solution = solve(
-        problem, rule, solver=settings.solver, whole=_keeps_scores(prepared), **options
-    )
+    kept = keeps_scores(settings.keep_scores, prepared.n_columns)
+    solution = solve(problem, rule, solver=settings.solver, whole=kept, **options)
     ranked_by, order = "alpha", None
     if settings.rank == "path":
         ranked_by = "path"
@@ -139,11 +138,6 @@ def _in_words(progress: Progress, tol: float, n_iter: int, n_columns: int, gap: 
     progress(text, max(reached, 0.0), max(wanted, 0.0))  # in decades
 
 
-def _keeps_scores(prepared: PreparedProblem) -> bool:
-    kept = prepared.settings.keep_scores
-    return prepared.n_columns <= KEPT_COLUMNS if isinstance(kept, str) else bool(kept)
-
-
 def _record(
     prepared: PreparedProblem,
     solution: Solution,
@@ -178,7 +172,7 @@ def _record(
         n_duplicate=len(solution.copies),
         largest=prepared.largest_relevance,
         chance=_chance(prepared, solution),
-        scores=_scores(prepared, solution) if _keeps_scores(prepared) else None,
+        scores=_scores(prepared, solution),
     )
 
 
@@ -194,10 +188,11 @@ def facts_of(Q: Similarity, J: Array) -> Array:
     return np.column_stack([facts.center, facts.inverse, facts.products])
 
 
-def _scores(prepared: PreparedProblem, solution: Solution) -> dict[str, Array]:
-    """Of every column relevance, redundancy and gradient in the joint solution."""
+def _scores(prepared: PreparedProblem, solution: Solution) -> dict[str, Array] | None:
+    """Of every column relevance, redundancy and gradient in the joint solution, if kept."""
     certificate = solution.certificate
-    assert certificate.redundancies is not None
+    if certificate.redundancies is None:
+        return None
     r = np.maximum(np.concatenate(prepared.problem.Q.ask(_relevance)), 0.0)
     gradient = certificate.redundancies + certificate.b - prepared.problem.tau * r
     return {

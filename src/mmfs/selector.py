@@ -1,5 +1,6 @@
 """MMFS: settings -> data -> problem -> solution -> selection -> record."""
 
+from abc import abstractmethod
 from dataclasses import fields, replace
 from typing import Any, ClassVar
 
@@ -7,7 +8,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from mmfs.base import Selector
+from mmfs.base import Few, PerColumn, Selector
 from mmfs.explain import explain, noise_of
 from mmfs.fit import Fit, FittedRecord, fit
 from mmfs.hsic import HSIC
@@ -28,6 +29,7 @@ from mmfs.solvers.tuning import POINTS
 from mmfs.validation import (
     COUNT,
     FLAG,
+    KEEP,
     POSITIVE,
     RELEVANCE,
     TASK,
@@ -49,7 +51,38 @@ Array = np.ndarray
 KERNEL = one_of(*KERNELS, "precomputed", function="a function of the correlation")
 
 
-class MMFS(Selector):
+class WithPath(Selector):
+    """A selector whose fit knows the path of solutions that leads to it."""
+
+    @abstractmethod
+    def _fit(self, *data: Any, **how: Any) -> Fit:
+        """As in `Selector`; returns the fit, to go on from."""
+
+    def fit_path(
+        self, X: Any, y: Any = None, *, n_points: int = POINTS, **how: Any
+    ) -> SelectionPath:
+        """Fit, and follow the path of solutions that leads to the joint one, in one go.
+
+        Parameters
+        ----------
+        X, y, **how
+            As for `fit`.
+        n_points : int, default=50
+            Values of gamma, in equal ratios, from where the second feature enters.
+
+        Returns
+        -------
+        SelectionPath
+            As `mmfs_path` gives it, without reading X for the first time again.
+        """
+        with self._or_as_before():
+            done = self._fit(X, y, **how)
+            check_has_path(done.prepared.settings)
+            names = getattr(self, "feature_names_in_", None)
+            return gathered(done.path_to(n_points), done.prepared, names)
+
+
+class MMFS(WithPath):
     r"""Max-margin feature selection: jointly most relevant, least redundant features.
 
     Features are the data points of a one-class SVM, each with a margin given by its relevance;
@@ -176,6 +209,8 @@ class MMFS(Selector):
     [20, 3]
     """
 
+    alpha_, relevance_, redundancy_, gradient_ = (PerColumn() for _ in range(4))
+
     _rules: ClassVar = {
         "n_features_to_select": COUNT,
         "gamma": Rule(
@@ -196,9 +231,7 @@ class MMFS(Selector):
         "task": TASK,
         "tol": POSITIVE,
         "max_iter": WHOLE,
-        "keep_scores": Rule(
-            lambda v: is_name(v, "auto") or isinstance(v, bool), "'auto', True or False"
-        ),
+        "keep_scores": KEEP,
     }
 
     def __init__(
@@ -242,29 +275,8 @@ class MMFS(Selector):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def fit_path(self, X: Any, y: Any = None, *, n_points: int = POINTS) -> SelectionPath:
-        """Fit, and follow the path of solutions that leads to the joint one, in one go.
-
-        Parameters
-        ----------
-        X, y
-            As for `fit`.
-        n_points : int, default=50
-            Values of gamma, in equal ratios, from where the second feature enters.
-
-        Returns
-        -------
-        SelectionPath
-            As `mmfs_path` gives it, without reading X for the first time again.
-        """
-        check_has_path(self._settings())
-        with self._or_as_before():
-            done = self._fit_prepared(*self._prepare(X, y, leave_out_empty=True))
-            names = getattr(self, "feature_names_in_", None)
-            return gathered(done.path_to(n_points), done.prepared, names)
-
-    def _fit(self, X: Any, y: Any) -> None:
-        self._fit_prepared(*self._prepare(X, y, leave_out_empty=True))
+    def _fit(self, X: Any, y: Any) -> Fit:
+        return self._fit_prepared(*self._prepare(X, y, leave_out_empty=True))
 
     def _fit_prepared(self, prepared: PreparedProblem, rng: np.random.Generator) -> Fit:
         done = fit(prepared, rng)
@@ -298,6 +310,8 @@ class MMFS(Selector):
 
     def _remember(self, record: FittedRecord) -> None:
         self._record = record
+        scores = record.scores or dict.fromkeys(("relevance_", "redundancy_", "gradient_"))
+        self._per_column = {"alpha_": Few(record.support, record.alpha), **scores}
         self.indices_, self.weights_ = record.indices, record.weights
         self.ranked_by_, self.chance_ = record.ranked_by, record.chance
         self.gamma_, self.b_ = record.gamma, record.joint_b
@@ -337,34 +351,6 @@ class MMFS(Selector):
         X = read_again(self, X)
         names = names_of_columns(self, X, names)
         return explain(self._record, X, features, n_dropped, names)
-
-    @property
-    def alpha_(self) -> Array:
-        check_is_fitted(self)
-        alpha = np.zeros(self.n_features_in_)
-        alpha[self._record.support] = self._record.alpha
-        return alpha
-
-    @property
-    def relevance_(self) -> Array:
-        return self._score("relevance_")
-
-    @property
-    def redundancy_(self) -> Array:
-        return self._score("redundancy_")
-
-    @property
-    def gradient_(self) -> Array:
-        return self._score("gradient_")
-
-    def _score(self, name: str) -> Array:
-        check_is_fitted(self)
-        if self._record.scores is None:
-            raise AttributeError(
-                f"{name} was not kept for {self.n_features_in_:,} columns; fit with "
-                "keep_scores=True."
-            )
-        return self._record.scores[name]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -80,11 +80,17 @@ WHOLE = Rule(lambda v: is_int(v) and v >= 1, "a whole number >= 1")
 POSITIVE = Rule(lambda v: is_real(v) and 0 < v < np.inf, "a positive number")
 LOSS_WEIGHT = Rule(lambda v: is_real(v) and 1e-10 <= v <= 1e10, "a number from 1e-10 to 1e10")
 FLAG = Rule(lambda v: isinstance(v, bool | np.bool_), "True or False")
+KEEP = Rule(lambda v: is_name(v, "auto") or isinstance(v, bool), "'auto', True or False")
 TASK = one_of("auto", "classification", "regression")
 RELEVANCE = Rule(
     lambda v: v in RELEVANCES if isinstance(v, str) else v is not None,
     f"{one_of(*RELEVANCES).wanted}, an array, a function of (X, y)",
 )
+
+
+def keeps_scores(asked: bool | str, n_columns: int) -> bool:
+    """Whether what has a value for every column is kept."""
+    return n_columns <= KEPT_COLUMNS if isinstance(asked, str) else asked
 
 
 def check_parameters(selector: Any) -> None:

@@ -3,12 +3,11 @@
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
-from mmfs.base import Data, Selector
+from mmfs.base import Data, PerColumn, Selector
 from mmfs.discretize import DIGITS, States, discretize
 from mmfs.relevance import refuse_several
-from mmfs.validation import KEPT_COLUMNS, check_parameters, number_to_select
+from mmfs.validation import check_parameters, keeps_scores, number_to_select
 from mmfs.warn import warn_caller
 
 Array = np.ndarray
@@ -20,7 +19,9 @@ UNASKED = 10
 class Baseline(Selector):
     """A selector that ranks columns by scores of its own kind, `scores_`."""
 
+    scores_ = PerColumn()
     n_features_to_select: int | float | None
+    keep_scores: bool | str
     discretize: str  # of those that count states
 
     def _prepare(
@@ -48,18 +49,9 @@ class Baseline(Selector):
     def _keep(self, data: Data, indices: Array, scores: Array) -> None:
         """Remember the ranking. Scores of constant columns are NaN, whatever they were."""
         scores = np.where(data.usable, scores, np.nan)
-        self.indices_ = indices
-        self._scores = scores if len(scores) <= KEPT_COLUMNS else scores[indices]
-        self.n_scans_ = data.columns.n_scans
-
-    @property
-    def scores_(self) -> Array:
-        check_is_fitted(self)
-        if self.n_features_in_ <= KEPT_COLUMNS:
-            return self._scores
-        scores = np.full(self.n_features_in_, np.nan)
-        scores[self.indices_] = self._scores
-        return scores
+        self.indices_, self.n_scans_ = indices, data.columns.n_scans
+        kept = keeps_scores(self.keep_scores, len(scores))
+        self._per_column = {"scores_": scores if kept else None}
 
 
 def rounded(values: Array) -> Array:

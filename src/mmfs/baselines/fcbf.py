@@ -7,7 +7,7 @@ import numpy as np
 from mmfs.baselines.base import Baseline
 from mmfs.discretize import DIGITS, DISCRETIZATIONS, States, entropy_of
 from mmfs.order import in_order
-from mmfs.validation import COUNT, TASK, Rule, is_name, is_real, one_of
+from mmfs.validation import COUNT, KEEP, TASK, Rule, is_name, is_real, one_of
 from mmfs.warn import warn_caller
 
 Array = np.ndarray
@@ -36,6 +36,8 @@ class FCBF(Baseline):
         How values become states: see :mod:`mmfs.discretize`.
     task : {"auto", "classification", "regression"}, default="auto"
         As in :class:`mmfs.MMFS`. A real target is cut into five states to be counted.
+    keep_scores : bool or "auto", default="auto"
+        Whether to keep `scores_`; "auto": for up to 100,000 columns.
     n_jobs : int or None, default=None
         Threads for scans of dense data and compressed columns.
     verbose : int or callable, default=0
@@ -57,6 +59,7 @@ class FCBF(Baseline):
 
     _rules: ClassVar = {
         "n_features_to_select": COUNT,
+        "keep_scores": KEEP,
         "delta": Rule(
             lambda v: is_name(v, "auto") or (is_real(v) and 0 <= v < 1),
             "'auto' or a number in [0, 1)",
@@ -72,6 +75,7 @@ class FCBF(Baseline):
         delta: float | str = 0.0,
         discretize: str = "three_states",
         task: str = "auto",
+        keep_scores: bool | str = "auto",
         n_jobs: int | None = None,
         verbose: Any = 0,
     ) -> None:
@@ -79,6 +83,7 @@ class FCBF(Baseline):
         self.delta = delta
         self.discretize = discretize
         self.task = task
+        self.keep_scores = keep_scores
         self.n_jobs = n_jobs
         self.verbose = verbose
 

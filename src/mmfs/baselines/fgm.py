@@ -9,7 +9,7 @@ from mmfs.base import Data
 from mmfs.baselines.base import Baseline, rounded
 from mmfs.baselines.groups import GroupSVM, bound
 from mmfs.order import in_order
-from mmfs.validation import COUNT, FLAG, LOSS_WEIGHT, WHOLE, Rule, is_real
+from mmfs.validation import COUNT, FLAG, KEEP, LOSS_WEIGHT, WHOLE, Rule, is_real
 from mmfs.warn import warn_caller
 
 Array = np.ndarray
@@ -48,6 +48,8 @@ class FGM(Baseline):
         Most rounds; None for as many as it takes, or 20 if no number of features is asked for.
     center : bool, default=True
         Whether columns are centred; sparse ones are, without being made dense.
+    keep_scores : bool or "auto", default="auto"
+        Whether to keep `scores_`; "auto": for up to 100,000 columns.
     n_jobs : int or None, default=None
         Threads for scans of dense data and compressed columns.
     verbose : int or callable, default=0
@@ -80,6 +82,7 @@ class FGM(Baseline):
 
     _rules: ClassVar = {
         "n_features_to_select": COUNT,
+        "keep_scores": KEEP,
         "B": WHOLE,
         "C": LOSS_WEIGHT,
         "max_rounds": Rule(lambda v: v is None or WHOLE.holds(v), f"None or {WHOLE.wanted}"),
@@ -94,6 +97,7 @@ class FGM(Baseline):
         C: float = 1.0,
         max_rounds: int | None = None,
         center: bool = True,
+        keep_scores: bool | str = "auto",
         n_jobs: int | None = None,
         verbose: Any = 0,
     ) -> None:
@@ -102,6 +106,7 @@ class FGM(Baseline):
         self.C = C
         self.max_rounds = max_rounds
         self.center = center
+        self.keep_scores = keep_scores
         self.n_jobs = n_jobs
         self.verbose = verbose
 
@@ -203,6 +208,7 @@ class GDM(FGM):
         delta: float = 0.8,
         max_rounds: int | None = None,
         center: bool = True,
+        keep_scores: bool | str = "auto",
         n_jobs: int | None = None,
         verbose: Any = 0,
     ) -> None:
@@ -212,6 +218,7 @@ class GDM(FGM):
             C=C,
             max_rounds=max_rounds,
             center=center,
+            keep_scores=keep_scores,
             n_jobs=n_jobs,
             verbose=verbose,
         )

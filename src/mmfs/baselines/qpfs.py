@@ -14,7 +14,7 @@ from mmfs.kernels import FeatureMap, Precomputed
 from mmfs.problem import Problem
 from mmfs.relevance import correlation
 from mmfs.solvers import SumToOne, ranked, solve
-from mmfs.validation import COUNT, POSITIVE, TASK, Rule, is_name, is_real, one_of
+from mmfs.validation import COUNT, KEEP, POSITIVE, TASK, Rule, is_name, is_real, one_of
 from mmfs.warn import warn_caller
 
 Array = np.ndarray
@@ -62,6 +62,8 @@ class QPFS(Baseline):
         Relative duality gap at which to stop.
     random_state : int, RandomState instance or None, default=0
         Choice of columns for `nystrom`, and order of coordinate updates.
+    keep_scores : bool or "auto", default="auto"
+        Whether to keep `scores_`; "auto": for up to 100,000 columns.
     n_jobs : int or None, default=None
         Threads for scans of dense data and compressed columns.
     verbose : int or callable, default=0
@@ -95,6 +97,7 @@ class QPFS(Baseline):
 
     _rules: ClassVar = {
         "n_features_to_select": COUNT,
+        "keep_scores": KEEP,
         "similarity": one_of("mi", "correlation"),
         "theta": Rule(
             lambda v: is_name(v, "auto") or (is_real(v) and 0 < v < 1),
@@ -119,6 +122,7 @@ class QPFS(Baseline):
         task: str = "auto",
         tol: float = 1e-6,
         random_state: Any = 0,
+        keep_scores: bool | str = "auto",
         n_jobs: int | None = None,
         verbose: Any = 0,
     ) -> None:
@@ -130,6 +134,7 @@ class QPFS(Baseline):
         self.task = task
         self.tol = tol
         self.random_state = random_state
+        self.keep_scores = keep_scores
         self.n_jobs = n_jobs
         self.verbose = verbose
 

@@ -10,7 +10,7 @@ from mmfs.baselines.base import UNASKED, Baseline
 from mmfs.discretize import DIGITS, DISCRETIZATIONS
 from mmfs.order import in_order
 from mmfs.relevance import correlation
-from mmfs.validation import COUNT, RELEVANCE, TASK, one_of
+from mmfs.validation import COUNT, KEEP, RELEVANCE, TASK, one_of
 
 Array = np.ndarray
 
@@ -32,6 +32,8 @@ class MaxRel(Baseline):
         As in :class:`mmfs.MMFS`.
     random_state : int, RandomState instance or None, default=0
         Noise of the nearest-neighbour estimate of mutual information.
+    keep_scores : bool or "auto", default="auto"
+        Whether to keep `scores_`; "auto": for up to 100,000 columns.
     n_jobs : int or None, default=None
         Threads for scans of dense data and compressed columns.
 
@@ -48,7 +50,12 @@ class MaxRel(Baseline):
         How often all columns were looked at.
     """
 
-    _rules: ClassVar = {"n_features_to_select": COUNT, "relevance": RELEVANCE, "task": TASK}
+    _rules: ClassVar = {
+        "n_features_to_select": COUNT,
+        "relevance": RELEVANCE,
+        "task": TASK,
+        "keep_scores": KEEP,
+    }
 
     def __init__(
         self,
@@ -57,12 +64,14 @@ class MaxRel(Baseline):
         relevance: Any = "correlation",
         task: str = "auto",
         random_state: Any = 0,
+        keep_scores: bool | str = "auto",
         n_jobs: int | None = None,
     ) -> None:
         self.n_features_to_select = n_features_to_select
         self.relevance = relevance
         self.task = task
         self.random_state = random_state
+        self.keep_scores = keep_scores
         self.n_jobs = n_jobs
 
     def _fit(self, X: Any, y: Any) -> None:
@@ -98,6 +107,8 @@ class MRMR(Baseline):
         How values become states, for mutual information: see :mod:`mmfs.discretize`.
     task : {"auto", "classification", "regression"}, default="auto"
         As in :class:`mmfs.MMFS`. A real target is cut into five states to be counted.
+    keep_scores : bool or "auto", default="auto"
+        Whether to keep `scores_`; "auto": for up to 100,000 columns.
     n_jobs : int or None, default=None
         Threads for scans of dense data and compressed columns.
     verbose : int or callable, default=0
@@ -118,6 +129,7 @@ class MRMR(Baseline):
 
     _rules: ClassVar = {
         "n_features_to_select": COUNT,
+        "keep_scores": KEEP,
         "criterion": one_of("MID", "MIQ", "FCD", "FCQ"),
         "discretize": one_of(*DISCRETIZATIONS),
         "task": TASK,
@@ -130,6 +142,7 @@ class MRMR(Baseline):
         criterion: str = "MID",
         discretize: str = "three_states",
         task: str = "auto",
+        keep_scores: bool | str = "auto",
         n_jobs: int | None = None,
         verbose: Any = 0,
     ) -> None:
@@ -137,6 +150,7 @@ class MRMR(Baseline):
         self.criterion = criterion
         self.discretize = discretize
         self.task = task
+        self.keep_scores = keep_scores
         self.n_jobs = n_jobs
         self.verbose = verbose
 

@@ -12,7 +12,16 @@ from mmfs.base import Data
 from mmfs.baselines.base import UNASKED, Baseline, rounded
 from mmfs.discretize import nonzero
 from mmfs.sources import ArraySource, Compressed
-from mmfs.validation import COUNT, LOSS_WEIGHT, POSITIVE, Rule, is_int, is_real, refuse_elsewhere
+from mmfs.validation import (
+    COUNT,
+    KEEP,
+    LOSS_WEIGHT,
+    POSITIVE,
+    Rule,
+    is_int,
+    is_real,
+    refuse_elsewhere,
+)
 from mmfs.warn import warn_caller
 
 Array = np.ndarray
@@ -38,6 +47,8 @@ class SVMRFE(Baseline):
         Tolerance of the SVM, as liblinear understands it.
     random_state : int, RandomState instance or None, default=0
         Order of liblinear's coordinate updates.
+    keep_scores : bool or "auto", default="auto"
+        Whether to keep `scores_`; "auto": for up to 100,000 columns.
     n_jobs : int or None, default=None
         Threads for the first pass over dense data and compressed columns.
     verbose : int or callable, default=0
@@ -66,6 +77,7 @@ class SVMRFE(Baseline):
 
     _rules: ClassVar = {
         "n_features_to_select": COUNT,
+        "keep_scores": KEEP,
         "step": Rule(
             lambda v: (is_int(v) and v >= 1) or (not is_int(v) and is_real(v) and 0 < v < 1),
             "a whole number of at least 1 or a fraction in (0, 1)",
@@ -82,6 +94,7 @@ class SVMRFE(Baseline):
         C: float = 1.0,
         tol: float = 0.01,
         random_state: Any = 0,
+        keep_scores: bool | str = "auto",
         n_jobs: int | None = None,
         verbose: Any = 0,
     ) -> None:
@@ -90,6 +103,7 @@ class SVMRFE(Baseline):
         self.C = C
         self.tol = tol
         self.random_state = random_state
+        self.keep_scores = keep_scores
         self.n_jobs = n_jobs
         self.verbose = verbose
 

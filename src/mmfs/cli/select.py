@@ -166,14 +166,16 @@ def _fitted(
         random_state=how.seed,
         n_jobs=how.jobs,
         verbose=progress.function,
-    ).fit(X, data.y, groups=data.groups)
+    )
+    if auto and with_path:
+        path = PathDisplay(search.fit_path(X, data.y, groups=data.groups), data.name)
+    else:
+        search.fit(X, data.y, groups=data.groups)
     scores = ScoresDisplay.from_estimator(search, plot=False)
-    if not auto:
+    if auto:
+        selector = search.best_selector_
+    else:
         scores.chosen = len(selector.indices_)
-        return selector, scores, path
-    selector = search.best_selector_
-    if with_path:
-        path = PathDisplay(selector.fit_path(X, data.y), data.name)
     return selector, scores, path
 
 

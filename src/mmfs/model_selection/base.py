@@ -11,9 +11,10 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from mmfs.base import Selector
+from mmfs.fit import Fit
 from mmfs.hsic import HSIC
 from mmfs.prepare import PreparedProblem
-from mmfs.selector import MMFS
+from mmfs.selector import MMFS, WithPath
 from mmfs.target import Target
 from mmfs.validation import Rule, TooFewColumns, check_parameters, is_name
 from mmfs.warn import ChanceWarning, warn_caller
@@ -96,25 +97,26 @@ def select_from_part(selector: Any, X: Any, y: Array) -> Array:
         return selector.set_params(n_features_to_select=few.n_usable).fit(X, y).indices_
 
 
-class Chooser(Selector):
+class Chooser(WithPath):
     """A selector that chooses the number of features and gamma of another, `best_selector_`."""
 
     selector: MMFS | None
 
     @abstractmethod
-    def _choose(self, *data: Any, **how: Any) -> MMFS:
-        """The selector with the number of features and gamma that are best, fitted."""
+    def _choose(self, *data: Any, **how: Any) -> tuple[MMFS, Fit]:
+        """The selector with the number of features and gamma that are best, and its fit."""
 
-    def _fit(self, X: Any, y: Any, **how: Any) -> None:
+    def _fit(self, X: Any, y: Any, **how: Any) -> Fit:
         check_parameters(self)
         self._check_options(given_selector(self))
-        best = self._choose(X, y, **how)
+        best, done = self._choose(X, y, **how)
         self.best_selector_ = best
         self.best_gamma_, self.best_n_features_ = best.gamma_, len(best.indices_)
         self.indices_, self.n_features_in_ = best.indices_, best.n_features_in_
         self.__dict__.pop("feature_names_in_", None)  # of an earlier fit
         if hasattr(best, "feature_names_in_"):
             self.feature_names_in_ = best.feature_names_in_
+        return done
 
     def _check_options(self, selector: MMFS) -> None:
         name = type(self).__name__

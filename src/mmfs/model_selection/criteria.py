@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.special import gammaln
 
-from mmfs.fit import solver_options
+from mmfs.fit import Fit, solver_options
 from mmfs.model_selection.base import OPTIONS, Chooser, given_selector, most_features
 from mmfs.prepare import PreparedProblem, with_gamma
 from mmfs.selector import MMFS
@@ -105,7 +105,7 @@ class MMFSIC(Chooser):
                 f"MMFSIC needs theta=0.5, got {selector.theta}; use MMFSCV to choose with another."
             )
 
-    def _choose(self, X: Any, y: Any) -> MMFS:
+    def _choose(self, X: Any, y: Any) -> tuple[MMFS, Fit]:
         selector = given_selector(self)
         prepared, rng = selector._prepare(X, y)
         problem, options = prepared.problem, solver_options(prepared.settings, rng)
@@ -118,8 +118,8 @@ class MMFSIC(Chooser):
             self.n_support_ <= max(most, 1), self._values(prepared, points), np.inf
         )
         gamma = float(self.gammas_[np.argmin(self.criterion_)])
-        selector.set_params(gamma=gamma)._fit_prepared(with_gamma(prepared, gamma), rng)
-        return selector
+        selector.set_params(gamma=gamma)
+        return selector, selector._fit_prepared(with_gamma(prepared, gamma), rng)
 
     def _values(self, prepared: PreparedProblem, points: list[Point]) -> Array:
         n_rows, q, n_columns = prepared.n_rows, prepared.n_outputs, prepared.n_usable

@@ -21,7 +21,7 @@ from sklearn.svm import LinearSVC
 from mmfs.base import Data, Selector
 from mmfs.discretize import DIGITS
 from mmfs.errors import InputError, Parameter
-from mmfs.fit import rank_point, solver_options
+from mmfs.fit import Fit, rank_point, solver_options
 from mmfs.model_selection.base import (
     MOST,
     OPTIONS,
@@ -168,7 +168,7 @@ class MMFSCV(Chooser):
         if selector.formulation == "constrained" and not is_name(self.gammas, "auto"):
             raise InputError("gammas have no meaning with ", CONSTRAINED, "; leave gammas='auto'.")
 
-    def _choose(self, X: Any, y: Any, groups: Any = None) -> MMFS:
+    def _choose(self, X: Any, y: Any, groups: Any = None) -> tuple[MMFS, Fit]:
         if self.estimator is not None and not hasattr(self.estimator, "fit"):
             hint = f"; for up to {self.estimator} features pass n_features={self.estimator}"
             raise ValueError(
@@ -206,7 +206,8 @@ class MMFSCV(Chooser):
                 f"the number of features chosen, {MOST}, is the largest that was tried; pass "
                 "n_features with larger ones."
             )
-        return given_selector(self).set_params(**chosen._asdict()).fit(X, y)
+        best = given_selector(self).set_params(**chosen._asdict())
+        return best, best._fit(X, y)
 
     def _candidates(self, data: Data) -> list[Candidate]:
         n_usable = int(data.usable.sum())

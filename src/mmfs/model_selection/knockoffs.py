@@ -15,7 +15,7 @@ from scipy.linalg import cho_factor, cho_solve
 from sklearn.covariance import ledoit_wolf
 from sklearn.utils import check_random_state
 
-from mmfs.base import Selector
+from mmfs.base import Few, PerColumn, Selector
 from mmfs.model_selection.base import OPTIONS, check_resampled, given_selector, settle_task
 from mmfs.selector import MMFS
 from mmfs.validation import (
@@ -88,6 +88,8 @@ class KnockoffSelector(Selector):
     correlated columns have knockoffs much like themselves, and little power.
     """
 
+    statistics_ = PerColumn()
+
     _rules: ClassVar = {
         "fdr": Rule(lambda v: is_real(v) and 0 < v < 1, "a number between 0 and 1"),
         "selector": OPTIONS,
@@ -155,8 +157,7 @@ class KnockoffSelector(Selector):
             warnings.simplefilter("ignore", ChanceWarning)
             alpha[order] = selector.fit(both[:, order], data.y).alpha_
         W = alpha[: len(J)] - alpha[len(J) :]
-        self.statistics_ = np.zeros(data.X.shape[1])
-        self.statistics_[J] = W
+        self._per_column = {"statistics_": Few(J, W)}
         self.threshold_ = knockoff_threshold(W, self.fdr, self.offset)
         chosen = np.flatnonzero(W >= self.threshold_)
         self.indices_ = J[chosen[np.argsort(-W[chosen], kind="stable")]]

@@ -16,9 +16,8 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import clone
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
 
-from mmfs.base import Selector
+from mmfs.base import Few, PerColumn, Selector
 from mmfs.model_selection.base import (
     MOST,
     check_resampled,
@@ -125,6 +124,8 @@ class StabilitySelector(Selector):
     True
     """
 
+    frequencies_ = PerColumn()
+
     _rules: ClassVar = {
         "n_features_per_half": Rule(
             lambda v: v is None or (is_int(v) and v >= 1), "a whole number of at least 1, or None"
@@ -191,12 +192,13 @@ class StabilitySelector(Selector):
             for name in BOUNDS
         }
         self.false_bound_ = self.bounds_[self.bound]
-        self._frequent = np.flatnonzero(counts), counts[counts > 0] / (2 * self.n_pairs)
+        frequent = Few(np.flatnonzero(counts), counts[counts > 0] / (2 * self.n_pairs))
+        self._per_column = {"frequencies_": frequent}
         self.indices_ = self._ranked(selections)
         if len(self.indices_) == 0:
             warn_caller(
                 f"no feature was selected in {self.threshold_:.0%} of the halves (the most "
-                f"frequent: {self._frequent[1].max():.0%}); raise target_false, or lower threshold."
+                f"frequent: {frequent.values.max():.0%}); raise target_false, or lower threshold."
             )
 
     def _per_half(self, of_selector: Any, n_columns: int) -> int:
@@ -245,20 +247,13 @@ class StabilitySelector(Selector):
         return selections
 
     def _ranked(self, selections: list[Array]) -> Array:
-        J, frequency = self._frequent
+        J, frequency = self._per_column["frequencies_"]
         total = dict.fromkeys(J.tolist(), 0.0)
         for selection in selections:
             for place, j in enumerate(selection.tolist()):
                 total[j] += place - len(selection)  # lowest for those that ranked high often
         order = np.lexsort((J, np.array([total[j] for j in J.tolist()]), -frequency))
         return J[order[frequency[order] >= self.threshold_ * (1 - 1e-12)]]
-
-    @property
-    def frequencies_(self) -> Array:
-        check_is_fitted(self)
-        frequencies = np.zeros(self.n_features_in_)
-        frequencies[self._frequent[0]] = self._frequent[1]
-        return frequencies
 
 
 def _select_in_halves(selector: Any, X: Any, y: Array, strata: Array, seed: int) -> list[Array]:
