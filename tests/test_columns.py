@@ -144,9 +144,9 @@ def test_unsorted_and_repeated_entries_are_put_in_order_in_a_copy(kind):
 
 @pytest.mark.parametrize("place", ["c_order", "f_order", "csc_array", "csr_array"])
 def test_answers_do_not_depend_on_threads_or_portions(place, monkeypatch):
-    monkeypatch.setattr(compressed_module, "PORTION", 5)
+    monkeypatch.setattr(compressed_module, "ENTRIES_PER_PART", 5)
     monkeypatch.setattr(array_module, "TILE", 64)
-    monkeypatch.setattr(array_module, "WIDTH", 7)
+    monkeypatch.setattr(array_module, "TILE_WIDTH", 7)
     X = PLACES[place](example(n_columns=60))
     V = centred_vectors(X.shape[0])
     one, two = as_columns(X, n_jobs=1), as_columns(X, n_jobs=2)
@@ -241,7 +241,7 @@ def test_bad_row_numbers_are_refused():
 @pytest.mark.parametrize("portion", [5, 15, 50])
 def test_unsorted_rows_are_noticed_in_every_portion(portion, monkeypatch):
     """Rows are entered by a search, which is at a loss where they are not sorted."""
-    monkeypatch.setattr(compressed_module, "PORTION", portion)
+    monkeypatch.setattr(compressed_module, "ENTRIES_PER_PART", portion)
     rng = np.random.default_rng(0)
     dense = example(n_columns=60)
     V = centred_vectors(len(dense))

@@ -99,7 +99,7 @@ def test_few_columns_fetched_at_first(monkeypatch, how, k, chunks):
     for target in (y, np.digitize(X[:, 2] + X[:, 20], [-0.3, 0.3])):
         known = MMFS(k, **how).fit(X, target)
         with monkeypatch.context() as patch:
-            patch.setattr(tuning, "FEWEST", 5)
+            patch.setattr(tuning, "LEAST_ADDED", 5)
             patch.setattr(tuning, "FIRST", 1)
             found = MMFS(k, keep_scores=False, **how).fit(chunked(X, chunks), target)
         agree(found, known, 1e-6, copies=False)
@@ -114,7 +114,7 @@ def test_scans_are_counted_alike_wherever_data_are(monkeypatch):
     """Two if the first columns fetched suffice; one more for every round of violators."""
     X, y = example()
     assert MMFS(8).fit(chunked(X), y).n_scans_ == MMFS(8).fit(X, y).n_scans_ == 2
-    monkeypatch.setattr(tuning, "FEWEST", 5)
+    monkeypatch.setattr(tuning, "LEAST_ADDED", 5)
     few, here = MMFS(gamma=0.01).fit(chunked(X), y), MMFS(gamma=0.01).fit(X, y)
     assert few.n_scans_ == here.n_scans_ == few.n_iter_ + 1 > 3
     agree(few, here, 1e-6)

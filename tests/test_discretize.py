@@ -121,7 +121,7 @@ def test_columns_are_cut_a_few_at_a_time(data, monkeypatch):
     for storage in STORAGES:
         for rule in ("mdl", "equal_frequency"):
             whole = states_of(rule, X, labels, storage).cuts
-            monkeypatch.setattr("mmfs.discretize.PORTION", 100)
+            monkeypatch.setattr("mmfs.discretize.ENTRIES_AT_ONCE", 100)
             np.testing.assert_array_equal(states_of(rule, X, labels, storage).cuts, whole)
             monkeypatch.undo()
 

@@ -34,7 +34,7 @@ def comparison(X, how):
 @pytest.mark.parametrize("how", [HSIC(), HSIC(7, 2), HSIC(None), HSIC(20, 3, seed=5)], ids=str)
 @pytest.mark.parametrize("store", [np.asarray, sp.csc_array, sp.csr_array])
 def test_products_are_those_of_the_matrices(how, store, monkeypatch):
-    monkeypatch.setattr(mmfs.hsic, "NUMBERS", 2_000)  # several tiles and parts
+    monkeypatch.setattr(mmfs.hsic, "COMPUTED_AT_ONCE", 2_000)  # several tiles and parts
     monkeypatch.setattr(mmfs.hsic, "HELD", 4_000)
     rng = np.random.default_rng(0)
     X = rng.standard_normal((61, 9)) * (rng.random((61, 9)) < 0.4)

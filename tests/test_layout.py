@@ -156,3 +156,16 @@ def test_no_room_calls_the_selector_that_called_it():
     finally:
         sys.setprofile(None)
     assert n_calls > 1000 and not upward
+
+
+def test_the_name_of_a_constant_means_one_thing():
+    where = {}
+    for path in SOURCE.rglob("*.py"):
+        for node in ast.parse(path.read_text()).body:
+            targets = node.targets if isinstance(node, ast.Assign) else []
+            names = [name for t in targets for name in getattr(t, "elts", [t])]
+            for name in names:
+                if isinstance(name, ast.Name) and name.id.isupper():
+                    where.setdefault(name.id, []).append(path.relative_to(SOURCE).as_posix())
+    assert len(where) > 100
+    assert {name: files for name, files in where.items() if len(files) > 1} == {}

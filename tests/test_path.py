@@ -283,7 +283,7 @@ def test_many_outputs_are_certified_without_many_numbers_at_once(wide, monkeypat
         return scan(self, V, *given)
 
     monkeypatch.setattr(Columns, "scan", watched)
-    monkeypatch.setattr(certify_path, "NUMBERS", 3000 * 10)
+    monkeypatch.setattr(certify_path, "NUMBERS_HELD", 3000 * 10)
     monkeypatch.setattr(certify_path, "DOUBTFUL", 10)
     X = wide[0]
     path = mmfs_path(X, np.arange(80) % 5, n_features_to_select=10)

@@ -35,7 +35,7 @@ from mmfs import (
 from mmfs.io import Asked, FileProblem, convert_to_store, read_table
 from mmfs.io import external_sort as runs_module
 from mmfs.sources import StoreProblem
-from mmfs.sources.store import PORTION, checksum_of, file_checksum, header_checksum
+from mmfs.sources.store import CHECKED, checksum_of, file_checksum, header_checksum
 from tests.elsewhere import ELSEWHERE
 
 pytestmark = pytest.mark.slow
@@ -197,7 +197,7 @@ def crafted(path, header=None, **arrays):
     """Change a store so that all its checksums are right again."""
     if {"indices", "data"} & set(arrays):
         entries = [arrays.get(name, np.load(path / f"{name}.npy")) for name in ("indices", "data")]
-        portions = range(-(-len(entries[0]) // PORTION))
+        portions = range(-(-len(entries[0]) // CHECKED))
         checksums = [checksum_of(*entries, i) for i in portions]
         arrays["checksums"] = np.array(checksums, dtype=np.uint32)
     found = json.loads((path / "header.json").read_text()) | (header or {})

@@ -276,7 +276,7 @@ def test_numbers_that_a_table_of_128_bits_could_round_wrongly():
     is so near. Outside -27 <= q < 0 no w is; there, multiples of 5**-q are, which lie on it.
     """
     border, near, doubtful = 2**137, 2**64, set()
-    for q in range(compiled.LOWEST, compiled.HIGHEST + 1):
+    for q in range(compiled.LOWEST_POWER, compiled.HIGHEST_POWER + 1):
         table = (int(compiled.FIVES_HIGH[q - compiled.LOWEST]) << 64) + int(
             compiled.FIVES_LOW[q - compiled.LOWEST]
         )

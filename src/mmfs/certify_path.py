@@ -20,16 +20,16 @@ Array = np.ndarray
 ANCHORS = 8
 
 # Numbers to hold for a scan of several weights, and for similarities: 256 MB.
-NUMBERS = 1 << 25
+NUMBERS_HELD = 1 << 25
 
 # Numbers to hold of all anchors, wherever the columns are: 1 GB.
-IN_ALL = 1 << 27
+NUMBERS_IN_ALL = 1 << 27
 
 # Columns that may be left in doubt, and the share of all that may be.
-DOUBTFUL, SHARE = 2_000, 1 / 50
+DOUBTFUL, DOUBTFUL_SHARE = 2_000, 1 / 50
 
 # Columns at a time where there is a number for each of many weights.
-TILE = 4096
+COLUMNS_AT_ONCE = 4096
 
 
 def certify_all(
@@ -48,7 +48,7 @@ def certify_all(
     known = np.union1d(fetched.J, copies)
     J = _in_doubt(problem, fetched, Q, alphas, gammas, known)
     n_rows = 1 if fetched.block is None else fetched.block.n_rows
-    at_once = max(1, NUMBERS // max(1, len(alphas), n_rows))  # columns, of which none is sparse
+    at_once = max(1, NUMBERS_HELD // max(1, len(alphas), n_rows))  # columns, none sparse
     parts = [J[start : start + at_once] for start in range(0, len(J), at_once)]
     redundancy, r = np.empty((len(J), alphas.shape[1])), np.empty(len(J))
     support = np.flatnonzero((alphas > 0).any(axis=1))
@@ -79,9 +79,9 @@ def _in_doubt(
     """Columns, not known, that may violate their margin in one of the solutions."""
     b, inner = gammas * alphas.sum(axis=0), alphas.T @ Q @ alphas
     n_columns = problem.Q.n_columns
-    enough = max(DOUBTFUL, int(SHARE * n_columns), 2 * len(known))
-    at_once = max(1, min(ANCHORS, NUMBERS // (n_columns * problem.Q.width)))
-    most = min(len(b), max(ANCHORS, IN_ALL // n_columns))
+    enough = max(DOUBTFUL, int(DOUBTFUL_SHARE * n_columns), 2 * len(known))
+    at_once = max(1, min(ANCHORS, NUMBERS_HELD // (n_columns * problem.Q.width)))
+    most = min(len(b), max(ANCHORS, NUMBERS_IN_ALL // n_columns))
     anchors, products = np.empty(0, dtype=int), None
     doubt = Doubt(known, np.empty((0, len(b))), np.full(len(b), -np.inf), problem.tau, enough)
     if n_columns <= enough:
@@ -126,8 +126,8 @@ class Doubt:
 
     def __call__(self, facts: Any, products: Array | None = None) -> tuple[int, Array]:
         r, found = self.tau * facts.relevance, []
-        for start in range(0, len(r), TILE):
-            tile = slice(start, start + TILE)
+        for start in range(0, len(r), COLUMNS_AT_ONCE):
+            tile = slice(start, start + COLUMNS_AT_ONCE)
             lowest = np.full(len(r[tile]), -1e300)
             if products is not None:
                 lowest = (products[tile] @ self.weights + self.bound).min(axis=1)

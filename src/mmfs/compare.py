@@ -37,7 +37,7 @@ from mmfs.warn import warn_caller
 Array = np.ndarray
 Ranking = Callable[[Any, Array, int], Array]  # of (X, y, k): the k best columns, best first
 
-NUMBERS = (1, 2, 5, 10, 20, 50, 100)
+NUMBERS_COMPARED = (1, 2, 5, 10, 20, 50, 100)
 FOR_CLASSES = {"fgm", "gdm", "svmrfe", "chi2", "l1_svm"}
 USUAL = ("mmfs", "mrmr", "fcbf", "svmrfe", "f_test", "chi2", "l1_svm")
 
@@ -284,7 +284,7 @@ def _methods(asked: Sequence[str] | None, options: MMFS, data: Data) -> dict[str
 
 def _numbers(asked: Sequence[int] | None, n_usable: int) -> Array:
     if asked is None:
-        numbers = [k for k in NUMBERS if k <= n_usable]
+        numbers = [k for k in NUMBERS_COMPARED if k <= n_usable]
     else:
         numbers = sorted(set(asked))
         if not numbers or not all(is_int(k) and 1 <= k for k in numbers):

@@ -23,10 +23,10 @@ DISCRETIZATIONS = ("three_states", "equal_frequency", "mdl", "nonzero")
 FREQUENCY_STATES, MOST_CUTS = 5, 15
 
 # Entries of X that are looked at column by column at a time; counts that are kept at a time.
-PORTION, COUNTS = 1 << 22, 1 << 26
+ENTRIES_AT_ONCE, COUNTS_AT_ONCE = 1 << 22, 1 << 26
 
 # Scores that agree in so many digits are equal: what differs is rounding error.
-DIGITS = 12
+SCORE_DIGITS = 12
 
 
 class States:
@@ -60,7 +60,7 @@ class States:
     def entropy(self) -> Array:
         """H(column) in nats, for every column."""
         n = self.columns.shape[0]
-        return np.round((self.xlogx[n] - self.xlogx[self.totals].sum(axis=1)) / n, DIGITS)
+        return np.round((self.xlogx[n] - self.xlogx[self.totals].sum(axis=1)) / n, SCORE_DIGITS)
 
     def information(self, labels: Array, n_labels: int) -> Array:
         """I(column; labels) in nats, of every column with every column of `labels`."""
@@ -74,7 +74,7 @@ class States:
         else:
             labels = np.where(labels == common, -1, labels)
         info = np.empty((n_columns, labels.shape[1]))
-        width = max(1, COUNTS // (self.n_states * labels.shape[1] * n_labels))
+        width = max(1, COUNTS_AT_ONCE // (self.n_states * labels.shape[1] * n_labels))
         for start in range(0, n_columns, width):
             stop = min(start + width, n_columns)
             counts = self._counts(labels, n_labels, start, stop)
@@ -82,13 +82,13 @@ class States:
             if first_time:
                 counts[:, :, 0].sum(axis=-1, out=self.totals[part])
             counting.information(counts, self.totals[part], sizes, common, self.xlogx, info[part])
-        return np.round(info, DIGITS, out=info)  # the same states in another order tell the same
+        return np.round(info, SCORE_DIGITS, out=info)  # whatever the order of states
 
     def shared(self, J: Array) -> Array:
         """I(column; column j) in nats of every column with each of J: N x len(J)."""
         out = np.empty((self.columns.shape[1], len(J)))
         size = self.n_states * max(len(out) * self.n_states, self.columns.shape[0])
-        width = max(1, min(32, COUNTS // size))
+        width = max(1, min(32, COUNTS_AT_ONCE // size))
         for start in range(0, len(J), width):
             part = slice(start, start + width)
             out[:, part] = self.information(self.of(J[part]), self.n_states)
@@ -176,7 +176,7 @@ def _by_description_length(X: Source, labels: Array, n_labels: int) -> Array:
 def _compressed(X: Source) -> Iterator[tuple[int, Array, Array, Array]]:
     """Some columns at a time: the first one's index; indptr, indices and data of all of them."""
     (n_rows, n_columns), filled = X.shape, X.begins
-    cuts = np.searchsorted(filled, np.arange(PORTION, filled[-1], PORTION))
+    cuts = np.searchsorted(filled, np.arange(ENTRIES_AT_ONCE, filled[-1], ENTRIES_AT_ONCE))
     for a, b in pairwise(np.unique([0, *cuts, n_columns]).tolist()):
         part = X.fetch(np.arange(a, b))
         if isinstance(part, np.ndarray):

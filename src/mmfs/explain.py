@@ -18,18 +18,16 @@ from mmfs.kernels import Precomputed, Similarity, similarity_of
 from mmfs.optional import require
 from mmfs.prepare import kind_of_relevance
 from mmfs.relevance import relevance_of
+from mmfs.solvers import tuning
 from mmfs.validation import is_int, is_name
 
 Array = np.ndarray
 
 # Below this, beside the largest relevance, what is left of a margin is rounding error.
-PRECISION = 1e-5
+MARGIN_ROUNDING = 1e-5
 
 # Causes that a sentence names, at most, and the share of the redundancy that each must have.
-NAMED, MENTIONED = 3, 0.1
-
-# Similarity from which on two columns are the same.
-SAME = 1 - 1e-9
+NAMED, LEAST_SHARE = 3, 0.1
 
 # Relevances that can be found again from a single column.
 BY_COLUMN = ("correlation", "binned_mutual_info")
@@ -75,7 +73,7 @@ def explain(record: FittedRecord, X: Any, features: Any, n_dropped: int, names: 
             "margin": float(terms.sum() + b - tau * known.relevance[at]),
             "causes": {name(kept[c]): float(terms[c]) for c in order},
         }
-        alike = SAME * np.sqrt(known.own[at] * known.own[np.searchsorted(J, kept)])
+        alike = tuning.SAME * np.sqrt(known.own[at] * known.own[np.searchsorted(J, kept)])
         twins = np.flatnonzero((similar >= alike) & (kept != j))
         twin = name(kept[twins[0]]) if len(twins) else None
         row["why"] = _sentence(row, twin, tau, b) if known.usable[at] else "constant"
@@ -98,7 +96,7 @@ def noise_of(record: FittedRecord) -> str | None:
 
 def main_causes(causes: dict, redundancy: float) -> list[tuple[Any, float]]:
     """The few that a sentence names: the largest, and those that matter beside it."""
-    least = MENTIONED * redundancy
+    least = LEAST_SHARE * redundancy
     adding = [(name, term) for name, term in causes.items() if term > 0]
     return adding[:1] + [(name, term) for name, term in adding[1:NAMED] if term >= least]
 
@@ -112,11 +110,11 @@ def _sentence(row: dict, twin: Any, tau: float, b: float) -> str:
         return "selected to make up the number asked for"
     if twin is not None:
         return f"the same as {twin}"
-    if relevance <= b / tau + PRECISION:
+    if relevance <= b / tau + MARGIN_ROUNDING:
         return f"too little relevance: {relevance:.3f}, where {b / tau:.3f} is needed"
     causes = main_causes(row["causes"], row["redundancy"])
     words = "redundant with " + ", ".join(f"{name} ({term:.2g})" for name, term in causes)
-    if causes and (row["margin"] >= -PRECISION * tau or left == 0):
+    if causes and (row["margin"] >= -MARGIN_ROUNDING * tau or left == 0):
         return words
     if causes and left < relevance / 2:
         return f"{words}, all but {left:.2g} of its relevance"

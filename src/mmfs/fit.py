@@ -34,7 +34,7 @@ CHANCE = 0.05
 REMEMBERED = 1_000
 
 # Support columns that are compared with permuted targets, the most relevant ones.
-PERMUTED = 10
+CHANCE_PERMUTATIONS = 10
 
 
 @dataclass(frozen=True)
@@ -212,7 +212,7 @@ def _chance(prepared: PreparedProblem, solution: Solution) -> float | None:
     binned = is_name(prepared.kind, "binned_mutual_info")
     if likely is None or likely > CHANCE or support.block is None or target is None or binned:
         return likely
-    best = in_order(-support.relevance, PERMUTED)
+    best = in_order(-support.relevance, CHANCE_PERMUTATIONS)
     if len(best) == 0 or not n_permutations(*target.Y.shape):
         return likely
     F = support.block.only(best).dense()

@@ -22,10 +22,10 @@ from mmfs.sources import InMemory
 Array = np.ndarray
 
 # Numbers that are computed at a time; numbers that may be held where blocks are large.
-NUMBERS, HELD = 1 << 17, 1 << 25
+COMPUTED_AT_ONCE, HELD = 1 << 17, 1 << 25
 
 # Rows that can all be compared with each other.
-LARGEST = 5_000
+LARGEST_BLOCK = 5_000
 
 # A block in which a column varies by less, in standard deviations, tells nothing.
 LEAST = 1e-4
@@ -53,10 +53,10 @@ class HSIC:
         """Row numbers of one block after the other; the last may share rows with the one before."""
         n_blocks = 1 if self.block_size is None else max(1, n_rows // self.block_size)
         size = n_rows // n_blocks
-        if size > LARGEST:
+        if size > LARGEST_BLOCK:
             raise ValueError(
                 f"hsic in one block of {size:,} rows compares too many of them (the limit is "
-                f"{LARGEST:,}); set block_size."
+                f"{LARGEST_BLOCK:,}); set block_size."
             )
         rng = np.random.default_rng(self.seed)
         blocks = []
@@ -89,7 +89,7 @@ class RowComparison:
         self.n_entries = self.size * (self.size + 1) // 2
         self.n_features = self.n_blocks * self.n_entries
         # Columns to read at a time in a scan; of which all rows, and of which a block, can be held.
-        self.tile = max(1, NUMBERS // max(columns.shape[0], self.n_entries))
+        self.tile = max(1, COMPUTED_AT_ONCE // max(columns.shape[0], self.n_entries))
         self.at_once = max(1, HELD // columns.shape[0])
         self.group = max(1, HELD // self.n_entries)
 
@@ -121,7 +121,7 @@ class RowComparison:
         self.columns.n_scans += 1
         out = np.zeros((n_columns, W.shape[1]))
         by_block = W.reshape(self.n_blocks, self.n_entries, -1).transpose(0, 2, 1).copy()
-        step = max(1, NUMBERS // self.n_entries)
+        step = max(1, COMPUTED_AT_ONCE // self.n_entries)
 
         def work(start: int) -> None:
             here = slice(start, min(start + self.tile, n_columns))
@@ -176,7 +176,7 @@ class RowComparison:
 
     def _parts(self, n_columns: int) -> Iterator[slice]:
         """Ranges of blocks whose features of so many columns can be held."""
-        step = max(1, NUMBERS // (n_columns * self.n_entries))
+        step = max(1, COMPUTED_AT_ONCE // (n_columns * self.n_entries))
         return (
             slice(start, min(start + step, self.n_blocks))
             for start in range(0, self.n_blocks, step)

@@ -22,7 +22,7 @@ Reduce = Callable[..., Any]  # of Q alpha of a block, and what is known of it
 
 # Kernels that are not linear need the correlations of all columns with every support feature: as
 # many at a time as make this many numbers, in a row or a column of them; but not fewer than these.
-NUMBERS, FEWEST = 1 << 24, 16
+SIMILARITIES_AT_ONCE, LEAST_AT_ONCE = 1 << 24, 16
 
 # A correlation with the target below this is rounding error: it points nowhere.
 NOWHERE = 1e-12
@@ -249,7 +249,7 @@ class OfCorrelation(OfColumns):
     ) -> list[Any]:
         """A few support features at a time, what they add up to being kept with the blocks."""
         assert a.block is not None
-        at_once, total = max(FEWEST, NUMBERS // max(self.columns.shape)), None
+        at_once, total = max(LEAST_AT_ONCE, SIMILARITIES_AT_ONCE // max(self.columns.shape)), None
         for start in range(0, len(alphas), at_once):
             some = np.arange(start, min(start + at_once, len(alphas)))
             V = a.block.only(some).dense()

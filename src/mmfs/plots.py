@@ -16,7 +16,7 @@ from mmfs.validation import names_of_columns, read_again
 Array = np.ndarray
 
 # Of so many times as many dropped features as are shown, the most relevant ones, the nearest are.
-LOOKED_AT = 20
+DROPPED_LOOKED_AT = 20
 
 SELECTED, DROPPED = "#2563eb", "#94a3b8"
 SERIES = (
@@ -141,7 +141,7 @@ class SimilarityDisplay(Display):
         """From a fitted `MMFS` (or one that chooses it) and the data of the fit."""
         best = fitted_mmfs(selector)
         kept = best.indices_[:n_selected]
-        looked_at = np.concatenate([kept, best._record.runners_up[: LOOKED_AT * n_dropped]])
+        looked_at = np.concatenate([kept, best._record.runners_up[: DROPPED_LOOKED_AT * n_dropped]])
         X = read_again(best, X)
         Q = similarities(best._record, X, looked_at)
         n = len(kept)

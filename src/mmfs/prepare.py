@@ -32,7 +32,7 @@ Array = np.ndarray
 HEAD_ROOM = 1.5
 
 # Support features to look for, at most: the gradient alone ranks the rest.
-LARGEST = 2_000
+MOST_SUPPORT = 2_000
 
 # Kernels that call columns without correlation not similar at all.
 UNRELATED = ("aligned", "linear", "poly2")
@@ -131,7 +131,7 @@ class PreparedProblem:
                     "gamma."
                 )
             return below_level(tau * self.level_of_chance)
-        n = min(int(np.ceil(HEAD_ROOM * k)), LARGEST)
+        n = min(int(np.ceil(HEAD_ROOM * k)), MOST_SUPPORT)
         if self.columns is not None and self.eliminates(gamma, k):
             return self.support_rule(n, OF_CHANCE * tau * self.level_of_chance, CANDIDATES)
         return self.support_rule(n)

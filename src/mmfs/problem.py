@@ -21,8 +21,8 @@ Array = np.ndarray
 
 # Digits of a gradient, beside relevances of at most 1, that are not rounding error: columns that
 # are the same then have the same, and are taken as they come.
-DIGITS = 11
-ROUNDED = 10.0**-DIGITS
+GRADIENT_DIGITS = 11
+ROUNDED = 10.0**-GRADIENT_DIGITS
 
 NONE = np.empty(0, dtype=np.intp)
 
@@ -164,7 +164,7 @@ def smallest(G: Array, n: int) -> tuple[Array, bool]:
     if len(J) <= n:
         return J, True
     near = np.flatnonzero(G <= G[J[n - 1]] + ROUNDED)
-    return near[np.lexsort((near, np.round(G[near], DIGITS)))[:n]], False
+    return near[np.lexsort((near, np.round(G[near], GRADIENT_DIGITS)))[:n]], False
 
 
 def inside(J: Array, start: int, n: int) -> Array:
@@ -186,7 +186,7 @@ def _merged(found: list[BlockGradients], n: int) -> Others:
         np.concatenate([getattr(some, name) for some in found])
         for name in ("J", "gradient", "redundancy")
     )
-    order = np.lexsort((J, np.round(G, DIGITS)))
+    order = np.lexsort((J, np.round(G, GRADIENT_DIGITS)))
     kept, cut = order[:n], order[n:]
     are_all = len(cut) == 0 and all(some.are_all for some in found)
     rest = sum(some.rest for some in found) - float(np.minimum(G[cut], 0.0).sum())

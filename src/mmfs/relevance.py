@@ -15,7 +15,7 @@ from sklearn.feature_selection import (
 )
 
 from mmfs.columns import Columns, correlation
-from mmfs.discretize import DIGITS, three_states
+from mmfs.discretize import SCORE_DIGITS, three_states
 from mmfs.hsic import HSIC, RowComparison, as_hsic
 from mmfs.target import Target
 
@@ -24,10 +24,17 @@ Array = np.ndarray
 # Columns handed to the nearest-neighbour estimator at a time: it copies what it gets.
 NEIGHBOUR_COLUMNS = 256
 
-# A column whose largest square is more of their sum than this, or one of few rows, hangs on single
-# rows. It is compared with so many permuted targets, or with those that so many numbers hold, if
-# not too few; several of them tell.
-LEVERAGE, PERMUTED, NUMBERS, FEWEST, SEVERAL = 0.2, 5_000, 4_000_000, 40, 3
+# Leverage: a column whose largest square is more of their sum than this hangs on single rows,
+# and so does one of fewer rows than these.
+LEVERAGE = 0.2
+FEW_ROWS = 40
+
+# Permuted targets that such a column is compared with; fewer, where they would be more numbers than
+# these; but not fewer than these; and those of them that tell.
+PERMUTATIONS = 5_000
+PERMUTED_NUMBERS = 4_000_000
+LEAST_PERMUTATIONS = 40
+SEVERAL = 3
 
 # Functions of scikit-learn whose scores have a known scale.
 SCORES = (
@@ -80,7 +87,7 @@ def dependence(columns: Columns, target: Target, how: HSIC) -> Array:
         features = comparison.of_quantities(
             target.Y if target.values is None else target.values[:, None]
         )
-    return np.round(np.clip(comparison.project(features)[:, 0], 0.0, 1.0), DIGITS)
+    return np.round(np.clip(comparison.project(features)[:, 0], 0.0, 1.0), SCORE_DIGITS)
 
 
 def neighbour_mutual_info(
@@ -222,8 +229,8 @@ def _binned_tail(r: float, labels: Array) -> float:
 
 def n_permutations(n_rows: int, n_outputs: int) -> int:
     """Of a target that can be held at once; none if they are too few to tell."""
-    n = min(PERMUTED, NUMBERS // (n_rows * n_outputs))
-    return n if n >= FEWEST else 0
+    n = min(PERMUTATIONS, PERMUTED_NUMBERS // (n_rows * n_outputs))
+    return n if n >= LEAST_PERMUTATIONS else 0
 
 
 def permuted_chance(F: Array, r: Array, n_columns: int, Y: Array) -> float:
@@ -235,7 +242,7 @@ def permuted_chance(F: Array, r: Array, n_columns: int, Y: Array) -> float:
     n_rows, n_outputs = Y.shape
     tail = correlation_tail(r, n_rows, n_outputs)
     n = n_permutations(n_rows, n_outputs)
-    if n and (n_rows < FEWEST or (F**2).max() > LEVERAGE):
+    if n and (n_rows < FEW_ROWS or (F**2).max() > LEVERAGE):
         rows = np.tile(np.arange(n_rows), (n, 1))
         rows = np.random.default_rng(0).permuted(rows, axis=1)
         products = F.T @ Y[rows.T].reshape(n_rows, -1)

@@ -26,7 +26,7 @@ ROWS_PER_CLASS = 3
 TARGET_BINS = 5
 
 # A target that varies less than this, beside its largest value, does so by rounding error.
-ROUNDING = 1e-12
+CONSTANT_TARGET = 1e-12
 
 # Two columns of which one is called like the first of these, the other like the second, are the
 # outcome of a survival study.
@@ -222,7 +222,7 @@ def _quantities(y: Array) -> Target:
     y = np.ldexp(y, -np.frexp(np.abs(y).max())[1])  # squares stay in range, and digits as they are
     centred = _centred(y.reshape(len(y), -1))
     norms = np.linalg.norm(centred, axis=0)
-    varies = norms > ROUNDING * np.sqrt(len(y)) * np.abs(y.reshape(len(y), -1)).max(axis=0)
+    varies = norms > CONSTANT_TARGET * np.sqrt(len(y)) * np.abs(y.reshape(len(y), -1)).max(axis=0)
     if not varies.any():
         if np.ptp(y, axis=0).any():
             raise ValueError(

@@ -96,14 +96,14 @@ def csc_products(indptr, indices, data, V, origin, start, stop, out):
 # on from where it was.
 
 # Sums of a block, at least; and entries that a row should have in it, to be worth a visit.
-BLOCK, VISIT = 1 << 19, 16
+COLUMN_BLOCK, VISIT = 1 << 19, 16
 
 
 @njit(cache=True, nogil=True)
 def _block(indptr, n_columns, n_sums):
     """Columns of a block, with n_sums each."""
     n_rows, n_entries = len(indptr) - 1, max(indptr[-1], 1)
-    return max(BLOCK // n_sums, min(n_columns, VISIT * n_rows * n_columns // n_entries), 1)
+    return max(COLUMN_BLOCK // n_sums, min(n_columns, VISIT * n_rows * n_columns // n_entries), 1)
 
 
 @njit(cache=True, nogil=True)

@@ -19,7 +19,7 @@ FINE, NO_LABEL, NO_COLUMN, NO_VALUE, NOT_RISING, NO_QUERY = range(6)
 # Powers of ten that are exact in double precision, and whole numbers that are.
 EXACT = 22
 TENS = np.array([float(10**k) for k in range(EXACT + 1)])
-WHOLE = np.uint64(2**53)
+LARGEST_WHOLE = np.uint64(2**53)
 
 # Column numbers fit into 32 bits.
 LAST_COLUMN = 2**31 - 2
@@ -28,13 +28,13 @@ LAST_COLUMN = 2**31 - 2
 MOST_DIGITS = 19
 
 # Beyond these powers of ten a number of 19 digits is 0 or infinite.
-LOWEST, HIGHEST = -342, 308
+LOWEST_POWER, HIGHEST_POWER = -342, 308
 
 
 def _top_bits_of_fives() -> tuple[np.ndarray, np.ndarray]:
     """The first 128 bits of 5**q, as two words; rounded up for negative q, else down."""
     words = []
-    for q in range(LOWEST, HIGHEST + 1):
+    for q in range(LOWEST_POWER, HIGHEST_POWER + 1):
         if q >= 0:
             power = 5**q
             shift = 128 - power.bit_length()
@@ -66,7 +66,7 @@ def _product(a, b):
 def _nearest(w, q):
     """Bits of the double nearest to w * 10**q, and whether that could be decided."""
     undecided = (uint64(0), False)
-    if not LOWEST <= q <= HIGHEST or w == uint64(0):
+    if not LOWEST_POWER <= q <= HIGHEST_POWER or w == uint64(0):
         return undecided
     zeros = 0
     while not w >> uint64(56):
@@ -75,9 +75,9 @@ def _nearest(w, q):
     while not w >> uint64(63):
         w <<= uint64(1)
         zeros += 1
-    high, low = _product(w, FIVES_HIGH[q - LOWEST])
+    high, low = _product(w, FIVES_HIGH[q - LOWEST_POWER])
     if high & uint64(0x1FF) == uint64(0x1FF):
-        more, _ = _product(w, FIVES_LOW[q - LOWEST])
+        more, _ = _product(w, FIVES_LOW[q - LOWEST_POWER])
         low += more
         if low < more:
             high += uint64(1)
@@ -159,9 +159,9 @@ def _read_number(text, i, values, at):
     if not _ends_token(text[i]):
         return -1
     sign = -1.0 if negative else 1.0
-    if w <= WHOLE and 0 <= power <= EXACT:
+    if w <= LARGEST_WHOLE and 0 <= power <= EXACT:
         values[at] = sign * (float(w) * TENS[power])
-    elif w <= WHOLE and -EXACT <= power < 0:
+    elif w <= LARGEST_WHOLE and -EXACT <= power < 0:
         values[at] = sign * (float(w) / TENS[-power])
     else:
         bits, decided = _nearest(w, power)

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from mmfs.base import Data, PerColumn, Selector
-from mmfs.discretize import DIGITS, States, discretize
+from mmfs.discretize import SCORE_DIGITS, States, discretize
 from mmfs.relevance import refuse_several
 from mmfs.validation import check_parameters, keeps_scores, number_to_select
 from mmfs.warn import warn_caller
@@ -57,4 +57,4 @@ class Baseline(Selector):
 def rounded(values: Array) -> Array:
     """Without the digits that are rounding error, beside the largest value."""
     largest = values.max()
-    return np.round(values / largest, DIGITS) * largest if largest > 0 else values
+    return np.round(values / largest, SCORE_DIGITS) * largest if largest > 0 else values

@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from mmfs.baselines.base import Baseline
-from mmfs.discretize import DIGITS, DISCRETIZATIONS, States, entropy_of
+from mmfs.discretize import DISCRETIZATIONS, SCORE_DIGITS, States, entropy_of
 from mmfs.order import in_order
 from mmfs.validation import COUNT, KEEP, TASK, Rule, is_name, is_real, one_of
 from mmfs.warn import warn_caller
@@ -137,4 +137,4 @@ def uncertainty(info: Array, entropy: Array, other: float) -> Array:
     """Symmetrical uncertainty 2 I / (H + H), from 0 to 1; 0 where neither variable varies."""
     total = entropy + other
     su = np.divide(2 * info, total, out=np.zeros_like(info), where=total > 0)
-    return np.round(su, DIGITS)  # comparisons must not hang on rounding errors
+    return np.round(su, SCORE_DIGITS)  # comparisons must not hang on rounding errors

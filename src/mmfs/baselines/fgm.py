@@ -21,7 +21,7 @@ ENOUGH = 1e-3
 ROUNDS = 20
 
 # Correlations short of delta by this little reach it.
-ROUNDING = 1e-12
+RHO_ROUNDING = 1e-12
 
 
 class FGM(Baseline):
@@ -228,7 +228,7 @@ class GDM(FGM):
         super()._fit(X, y)
         self.groups_ = {}
         for s in self.indices_.tolist():
-            own = np.flatnonzero((self._support == s) & (self._rho >= self.delta - ROUNDING))
+            own = np.flatnonzero((self._support == s) & (self._rho >= self.delta - RHO_ROUNDING))
             own = own[own != s]
             self.groups_[s] = own[np.argsort(-self._rho[own], kind="stable")]
         del self._support, self._rho
@@ -240,14 +240,14 @@ class GDM(FGM):
             self._rho = np.zeros(len(strength))  # and the absolute correlation with it
         group: list[int] = []
         while len(group) < self.B:
-            free = np.where(self._rho < self.delta - ROUNDING, strength, -np.inf)
+            free = np.where(self._rho < self.delta - RHO_ROUNDING, strength, -np.inf)
             j = int(np.argmax(free))
             if free[j] == -np.inf:
                 break
             group.append(j)
             rho = np.abs(data.columns.correlations(np.array([j]))[:, 0])
             rho[j] = np.inf
-            nearer = rho > self._rho + ROUNDING
+            nearer = rho > self._rho + RHO_ROUNDING
             self._support[nearer] = j
             self._rho[nearer] = rho[nearer]
         return np.array(group, dtype=np.intp)

@@ -20,13 +20,13 @@ from mmfs.warn import warn_caller
 Array = np.ndarray
 
 # Similarities that are held at once: 1.6 GB, and as much again while they are worked on.
-LIMIT = 200_000_000
+MOST_SIMILARITIES = 200_000_000
 
 # Similarities that are computed at a time.
-CHUNK = 1 << 24
+MEASURED_AT_ONCE = 1 << 24
 
 # Eigenvalues below this fraction of the largest are rounding errors.
-ROUNDING = 1e-8
+RANK_ROUNDING = 1e-8
 
 Measure = Callable[[Array], Array]  # similarities of all columns with some
 
@@ -191,18 +191,18 @@ class QPFS(Baseline):
     def _affordable(self, n: int) -> int:
         """Columns of Q that are needed, if there is room for them."""
         wide = n if self.nystrom is None else int(np.ceil(self.nystrom * n))
-        if n * wide > LIMIT:
-            rate = 10.0 ** np.floor(np.log10(LIMIT / n**2))
+        if n * wide > MOST_SIMILARITIES:
+            rate = 10.0 ** np.floor(np.log10(MOST_SIMILARITIES / n**2))
             raise ValueError(
                 f"QPFS would need {n:,} x {wide:,} similarities, {8 * n * wide / 1e9:,.1f} GB (the "
-                f"limit is {8 * LIMIT / 1e9:.1f}); pass nystrom={rate:g} or less, select columns "
-                "with MaxRel first, or use MMFS."
+                f"limit is {8 * MOST_SIMILARITIES / 1e9:.1f}); pass nystrom={rate:g} or less, "
+                "select columns with MaxRel first, or use MMFS."
             )
         return wide
 
     def _measured(self, similarity_with: Measure, rows: Array, columns: Array) -> Array:
         Q = np.empty((len(rows), len(columns)))
-        width = max(1, min(64, CHUNK // self.n_features_in_))
+        width = max(1, min(64, MEASURED_AT_ONCE // self.n_features_in_))
         for start in range(0, len(columns), width):
             part = slice(start, start + width)
             Q[:, part] = similarity_with(columns[part])[rows]
@@ -230,7 +230,7 @@ class QPFS(Baseline):
     def _make_positive(self, Q: Array) -> float:
         """Add to the diagonal, in place, what Q lacks to be positive semi-definite."""
         diagonal = np.diag_indices(len(Q))
-        Q[diagonal] += (noise := ROUNDING * Q[diagonal].max())
+        Q[diagonal] += (noise := RANK_ROUNDING * Q[diagonal].max())
         try:
             cholesky(Q, check_finite=False)
             lowest = 0.0
@@ -254,5 +254,5 @@ def nystrom_map(among: Array, landmarks: Array) -> Array:
     """L with L L' = B A^+ B': B holds the similarities with the landmarks, A = B[landmarks]."""
     A = among[landmarks]
     values, vectors = np.linalg.eigh((A + A.T) / 2)
-    real = values > ROUNDING * values.max()
+    real = values > RANK_ROUNDING * values.max()
     return among @ (vectors[:, real] / np.sqrt(values[real]))

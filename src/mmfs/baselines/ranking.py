@@ -7,7 +7,7 @@ import numpy as np
 
 from mmfs.base import Data
 from mmfs.baselines.base import UNASKED, Baseline
-from mmfs.discretize import DIGITS, DISCRETIZATIONS
+from mmfs.discretize import DISCRETIZATIONS, SCORE_DIGITS
 from mmfs.order import in_order
 from mmfs.relevance import correlation
 from mmfs.validation import COUNT, KEEP, RELEVANCE, TASK, one_of
@@ -78,7 +78,7 @@ class MaxRel(Baseline):
         data, k = self._prepare(X, y, unasked=UNASKED, task=self.task)
         assert k is not None
         r = data.relevance(self.relevance, self.random_state)
-        ranked = np.where(data.usable, -np.round(r, DIGITS), np.inf)
+        ranked = np.where(data.usable, -np.round(r, SCORE_DIGITS), np.inf)
         self._keep(data, in_order(ranked, k), r)
 
     def __sklearn_tags__(self) -> Any:
@@ -167,7 +167,7 @@ class MRMR(Baseline):
             scores[candidates] = current[candidates]
             current[~candidates] = -np.inf
             best = current.max()
-            j = int(np.argmax(current >= best - 10.0**-DIGITS * abs(best)))
+            j = int(np.argmax(current >= best - 10.0**-SCORE_DIGITS * abs(best)))
             candidates[j] = False
             taken.append(j)
             self._say(f"{len(taken)} of {k} features", len(taken), k)

@@ -14,7 +14,7 @@ from mmfs.sources import arrays_of
 Array = np.ndarray
 
 # Numbers of a tile of rows: the cache holds them.
-TILE = 1 << 18
+GRAM_TILE = 1 << 18
 
 
 class Block(Protocol):
@@ -77,7 +77,7 @@ class DenseBlock:
         return values
 
     def _row_tiles(self) -> Iterator[slice]:
-        height = max(TILE // max(1, len(self.J)), len(self.J), 1)  # not many sums of n x n
+        height = max(GRAM_TILE // max(1, len(self.J)), len(self.J), 1)  # not many sums of n x n
         return (slice(a, a + height) for a in range(0, self.X.shape[0], height))
 
     def gram(self, other: Self) -> Array:

@@ -31,10 +31,10 @@ OF_MEAN, OF_COVARIATES = 1e-24, 1e-12
 OFFSET = 1e3
 
 # Digits of a correlation that are not rounding error.
-DIGITS = 12
+RELEVANCE_DIGITS = 12
 
 # Covariates with a smaller singular value, beside the largest, depend on the others.
-DEPENDENT = 1e-8
+COVARIATE_RANK = 1e-8
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class Adjustment:
         Z = plain.residual(plain.vectors(Z - Z.mean(axis=0)))
         norms = np.linalg.norm(Z, axis=0)
         U, s, _ = np.linalg.svd(Z[:, norms > 0] / norms[norms > 0], full_matrices=False)
-        return cls(root=root, covariates=U[:, s > DEPENDENT * s.max(initial=0.0)])
+        return cls(root=root, covariates=U[:, s > COVARIATE_RANK * s.max(initial=0.0)])
 
     @property
     def plain(self) -> bool:
@@ -163,4 +163,4 @@ def correlation(products: Array) -> Array:
     one = products.shape[1] == 1
     r = np.abs(products[:, 0]) if one else np.sqrt(np.einsum("jc,jc->j", products, products))
     np.minimum(r, 1.0, out=r)
-    return np.round(r, DIGITS, out=r)  # copies are as relevant as each other, to the last digit
+    return np.round(r, RELEVANCE_DIGITS, out=r)  # copies are equally relevant

@@ -19,7 +19,7 @@ Array = np.ndarray
 BATCH = 500
 
 # Columns, at most, among which those that name the rows are looked for.
-LOOKED_AT = 100
+NAME_CANDIDATES = 100
 
 # Sparse values that are written out as dense ones, zeros included, at most.
 MOST_CELLS = 10**8
@@ -82,7 +82,7 @@ def with_some(names: list[str], path: Path, *asked: str | None) -> list[str]:
     wanted = [name for name in asked if name is not None]
     for name in wanted:
         position(name, names, f"column in {path} called")
-    return list(dict.fromkeys([*names[:LOOKED_AT], *wanted]))
+    return list(dict.fromkeys([*names[:NAME_CANDIDATES], *wanted]))
 
 
 def _read(

@@ -15,10 +15,10 @@ from mmfs.io.streams import FileProblem, Progress, file_problems
 from mmfs.io.table import Table, Wanted, position
 from mmfs.optional import require
 
-BLOCK = 1 << 26  # bytes read at a time
+BYTES_AT_ONCE = 1 << 26
 
 # To look at what has no fixed size takes so many seconds, and one for so many bytes, at most.
-PATIENCE, SPEED = 4, 1 << 20
+PATIENCE_FACTOR, SPEED = 4, 1 << 20
 
 
 def _loaded(item: Any, progress: Progress | None) -> Any:
@@ -32,14 +32,14 @@ def _loaded(item: Any, progress: Progress | None) -> Any:
 
 
 def _in_blocks(dataset: Any, progress: Progress | None) -> np.ndarray:
-    held = dataset.id.get_storage_size() + BLOCK // MOST_PACKED
+    held = dataset.id.get_storage_size() + BYTES_AT_ONCE // MOST_PACKED
     if dataset.nbytes > MOST_PACKED * held and not dataset.is_virtual:
         raise FileProblem(
             f"{dataset.file.filename} says that {dataset.name} has the shape {dataset.shape}, but "
             "holds little of it; copy or download it again."
         )
     values = np.empty(dataset.shape, dataset.dtype)
-    step = max(1, BLOCK // max(1, values[:1].nbytes))
+    step = max(1, BYTES_AT_ONCE // max(1, values[:1].nbytes))
     for start in range(0, len(values), step):
         if progress:
             progress("reading", start, len(values))
@@ -112,7 +112,7 @@ def _opened_elsewhere(path: Path) -> Iterator[None]:
             assert process.stdout is not None
             process.stdout.readline()  # it has started, however long that takes
             try:
-                _, said = process.communicate(timeout=PATIENCE + path.stat().st_size / SPEED)
+                _, said = process.communicate(timeout=PATIENCE_FACTOR + path.stat().st_size / SPEED)
             except subprocess.TimeoutExpired:
                 process.kill()
                 raise FileProblem(f"{path} is damaged; copy or download it again.") from None

@@ -17,7 +17,7 @@ Array = np.ndarray
 BY_ORDER = Parameter("by_order", True)
 
 # Names that are shown where they do not match; columns that are looked at for those of rows.
-SHOWN, LOOKED_AT = 3, 100
+LABELS_SHOWN, LABELS_LOOKED_AT = 3, 100
 
 
 class Matching(NamedTuple):
@@ -165,7 +165,7 @@ def _refuse_common_column(
     columns: dict[str, list], table: Table, by: str | None, path: Path
 ) -> None:
     """Data that do not name their rows may have numbers for that among their features."""
-    names = [] if table.feature_names is None else list(table.feature_names[:LOOKED_AT])
+    names = [] if table.feature_names is None else list(table.feature_names[:LABELS_LOOKED_AT])
     for name in set(names) & set(columns) if isinstance(table.X, np.ndarray) else ():
         here = set(table.X[:, names.index(name)].tolist())
         there = {float(v) for v in columns[name] if v is not None and csv.is_number(str(v))}
@@ -201,10 +201,11 @@ def _refuse(
             Parameter("transpose", True),
             ".",
         )
-    there = ", ".join(texts[best][:SHOWN])
+    there = ", ".join(texts[best][:LABELS_SHOWN])
     raise FileProblem(
         f"{len(missing):,} of {len(ids):,} rows are not in column {best!r} of {path}: the data "
-        f"have {', '.join(missing[:SHOWN])}, that column has {there}; pass the right one as ",
+        f"have {', '.join(missing[:LABELS_SHOWN])}, that column has {there}; pass the right one "
+        "as ",
         Parameter("by"),
         ", add or take out rows, or, if both are in the same order, pass ",
         BY_ORDER,

@@ -18,7 +18,7 @@ TYPES = {"real": np.float64, "integer": np.int64, "pattern": None}
 MIRRORED = {"general": 0, "symmetric": 1, "skew-symmetric": -1}
 
 # Rows for each entry, at most, unless the entries are few: each takes memory, also if it is empty.
-MOST_EMPTY, FEW = 100, 100_000
+MOST_EMPTY, FEW_ENTRIES = 100, 100_000
 
 
 def read_mtx(path: Path, wanted: Wanted, progress: Progress | None) -> Table:
@@ -35,7 +35,7 @@ def read_mtx(path: Path, wanted: Wanted, progress: Progress | None) -> Table:
         sizes = [int(word) for word in next(lines).split()]
         if len(sizes) != (3 if layout == "coordinate" else 2) or min(sizes) < 0:
             raise FileProblem(f"{path} has {len(sizes)} sizes in its line of sizes.")
-        if layout == "coordinate" and sizes[0] > MOST_EMPTY * max(sizes[2], FEW):
+        if layout == "coordinate" and sizes[0] > MOST_EMPTY * max(sizes[2], FEW_ENTRIES):
             raise FileProblem(
                 f"{path} says that it has {sizes[0]:,} rows, but only {sizes[2]:,} entries; if so, "
                 "leave out the empty rows."

@@ -31,11 +31,11 @@ from mmfs.io.streams import FileProblem, Progress
 from mmfs.io.table import Table, unique_names
 from mmfs.sources import Elsewhere, Store, open_store
 from mmfs.sources.store import (
+    CHECKED,
     ENTRIES,
     FORMAT,
     HEADER,
     KINDS,
-    PORTION,
     VERSION,
     Texts,
     checksum_of,
@@ -46,7 +46,7 @@ from mmfs.validation import refuse_missing_label
 
 Array = np.ndarray
 
-MEMORY, BLOCK = 1 << 29, 1 << 20  # bytes to work with, unless told; zeros written at a time
+MEMORY, ZEROS_AT_ONCE = 1 << 29, 1 << 20  # bytes to work with, unless told; zeros written at a time
 
 
 def write_store(
@@ -337,8 +337,8 @@ def _allocate(file: Any, size: int) -> None:
     if hasattr(os, "posix_fallocate") and size:
         os.posix_fallocate(file.fileno(), file.tell(), size)
         return
-    for start in range(0, size, BLOCK):
-        file.write(bytes(min(BLOCK, size - start)))
+    for start in range(0, size, ZEROS_AT_ONCE):
+        file.write(bytes(min(ZEROS_AT_ONCE, size - start)))
 
 
 class Folder:
@@ -362,7 +362,7 @@ class Folder:
     def finish(self, table: Table) -> None:
         """Labels, names, checksums and header."""
         indices, data = (self.arrays[name] for name in ENTRIES)
-        portions = range(-(-len(indices) // PORTION))
+        portions = range(-(-len(indices) // CHECKED))
         checksums = [checksum_of(indices, data, portion) for portion in portions]
         others = {
             "checksums": np.array(checksums, dtype=np.uint32),

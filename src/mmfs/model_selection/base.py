@@ -24,7 +24,7 @@ Array = np.ndarray
 # Features to look at, at most, unless told otherwise.
 MOST = 100
 
-OPTIONS = Rule(lambda v: v is None or isinstance(v, MMFS), "an MMFS, or None for MMFS()")
+SELECTOR = Rule(lambda v: v is None or isinstance(v, MMFS), "an MMFS, or None for MMFS()")
 
 
 def check_resampled(selector: Any, name: str) -> None:

@@ -6,7 +6,7 @@ import numpy as np
 from scipy.special import gammaln
 
 from mmfs.fit import Fit, solver_options
-from mmfs.model_selection.base import OPTIONS, Chooser, given_selector, most_features
+from mmfs.model_selection.base import SELECTOR, Chooser, given_selector, most_features
 from mmfs.prepare import PreparedProblem, with_gamma
 from mmfs.selector import MMFS
 from mmfs.solvers import Point, solve, solve_path
@@ -15,7 +15,7 @@ from mmfs.validation import Rule, is_int, is_name, one_of
 Array = np.ndarray
 
 # A sum of squares below this is zero.
-ROUNDING = 1e-12
+LEAST_RSS = 1e-12
 
 
 class MMFSIC(Chooser):
@@ -69,7 +69,7 @@ class MMFSIC(Chooser):
         "max_features": Rule(
             lambda v: v is None or (is_int(v) and v >= 1), "a whole number of at least 1, or None"
         ),
-        "selector": OPTIONS,
+        "selector": SELECTOR,
     }
 
     def __init__(
@@ -133,7 +133,7 @@ class MMFSIC(Chooser):
             i, k = np.searchsorted(J, point.J), len(point.J)
             # What least squares leaves of the target, whose squares sum to q.
             rss = q - np.sum(P[i] * np.linalg.lstsq(R[np.ix_(i, i)], P[i], rcond=None)[0])
-            values[t] = n_rows * q * np.log(max(rss, ROUNDING) / (n_rows * q))
+            values[t] = n_rows * q * np.log(max(rss, LEAST_RSS) / (n_rows * q))
             values[t] += q * k * np.log(n_rows)
             if self.criterion == "ebic":
                 chosen, left = gammaln(k + 1), gammaln(n_columns - k + 1)

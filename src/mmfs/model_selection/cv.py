@@ -19,12 +19,12 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.svm import LinearSVC
 
 from mmfs.base import Data, Selector
-from mmfs.discretize import DIGITS
+from mmfs.discretize import SCORE_DIGITS
 from mmfs.errors import InputError, Parameter
 from mmfs.fit import Fit, rank_point, solver_options
 from mmfs.model_selection.base import (
     MOST,
-    OPTIONS,
+    SELECTOR,
     Chooser,
     given_selector,
     in_parallel,
@@ -127,7 +127,7 @@ class MMFSCV(Chooser):
         ),
         "gammas": Rule(lambda v: is_name(v, "auto") or GRID.holds(v), f"'auto', {GRID.wanted}"),
         "rule": one_of("best", "one_se"),
-        "selector": OPTIONS,
+        "selector": SELECTOR,
     }
 
     def __init__(
@@ -233,7 +233,7 @@ class MMFSCV(Chooser):
                 "some folds have no finite score; choose another `scoring` or estimator, or folds "
                 "with every class in them."
             )
-        mean, n_folds = np.round(scores.mean(axis=0), DIGITS), len(scores)  # ties stay ties
+        mean, n_folds = np.round(scores.mean(axis=0), SCORE_DIGITS), len(scores)  # ties stay ties
         deviation = scores.std(axis=0, ddof=1) if n_folds > 1 else np.zeros(len(mean))
         error = deviation / np.sqrt(n_folds)
         numbers = np.array([candidate.n_features_to_select for candidate in candidates])

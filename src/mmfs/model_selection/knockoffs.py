@@ -16,7 +16,7 @@ from sklearn.covariance import ledoit_wolf
 from sklearn.utils import check_random_state
 
 from mmfs.base import Few, PerColumn, Selector
-from mmfs.model_selection.base import OPTIONS, check_resampled, given_selector, settle_task
+from mmfs.model_selection.base import SELECTOR, check_resampled, given_selector, settle_task
 from mmfs.selector import MMFS
 from mmfs.validation import (
     Rule,
@@ -31,7 +31,7 @@ from mmfs.warn import ChanceWarning, warn_caller
 Array = np.ndarray
 
 # Columns up to which knockoffs are made: their covariances are held and factored.
-LIMIT = 3_000
+MOST_COLUMNS = 3_000
 
 # Correlations with a lower eigenvalue than this are not positive definite, in practice.
 LEAST_EIGENVALUE = 1e-8
@@ -92,7 +92,7 @@ class KnockoffSelector(Selector):
 
     _rules: ClassVar = {
         "fdr": Rule(lambda v: is_real(v) and 0 < v < 1, "a number between 0 and 1"),
-        "selector": OPTIONS,
+        "selector": SELECTOR,
         "covariance": Rule(
             lambda v: v is None or np.ndim(v) == 2,
             "a matrix with a row for every column of X, or None",
@@ -137,10 +137,10 @@ class KnockoffSelector(Selector):
             )
         r = data.relevance("correlation", None)
         J = np.flatnonzero(data.usable & ~data.repeated(r, mirrors=True))
-        if len(J) > LIMIT:
+        if len(J) > MOST_COLUMNS:
             raise ValueError(
-                f"knockoffs of {len(J):,} columns are too many (the limit is {LIMIT:,}); select a "
-                "part of them first, in other rows, or use StabilitySelector."
+                f"knockoffs of {len(J):,} columns are too many (the limit is {MOST_COLUMNS:,}); "
+                "select a part of them first, in other rows, or use StabilitySelector."
             )
         rng = check_random_state(self.random_state)
         Z = np.sqrt(len(data.y)) * data.columns.fetch(J).dense()

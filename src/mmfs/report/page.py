@@ -8,7 +8,7 @@ import numpy as np
 from markupsafe import Markup
 
 from mmfs.compare import Comparison
-from mmfs.explain import PRECISION
+from mmfs.explain import MARGIN_ROUNDING
 from mmfs.optional import require
 from mmfs.plots import (
     PathDisplay,
@@ -106,7 +106,7 @@ def relevance_figure(display: SelectionDisplay) -> Figure:
 def relevance_caption(display: SelectionDisplay) -> str:
     """What is true of every point of the figure."""
     frame = display.frame
-    below = frame["margin"] < -PRECISION * display.tau  # dropped ones have no weight of their own
+    below = frame["margin"] < -MARGIN_ROUNDING * display.tau  # dropped ones have no weight
     ahead = int((below & ~frame["selected"]).sum())
     extra = int((frame["selected"] & (frame["weight"] == 0)).sum())
     words = [

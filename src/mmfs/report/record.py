@@ -17,7 +17,7 @@ from mmfs.plots import ScoresDisplay
 from mmfs.target import encode_target
 
 HIGHER = "higher in "
-MOST_CLASSES = 8  # that are named
+CLASSES_NAMED = 8  # that are named
 
 # What ranks say.
 RANKED_BY = {
@@ -89,8 +89,8 @@ def target_in_words(y: Any, task: str) -> str:
         return f"quantities from {y.min():g} to {y.max():g}"
     classes, counts = np.unique(y, return_counts=True)
     pairs = [f"{name} {n:,}" for name, n in zip(classes, counts, strict=True)]
-    more = f" and {len(pairs) - MOST_CLASSES} more" if len(pairs) > MOST_CLASSES else ""
-    return f"{len(classes)} classes: {', '.join(pairs[:MOST_CLASSES])}{more}"
+    more = f" and {len(pairs) - CLASSES_NAMED} more" if len(pairs) > CLASSES_NAMED else ""
+    return f"{len(classes)} classes: {', '.join(pairs[:CLASSES_NAMED])}{more}"
 
 
 def directions(X: Any, y: Any, task: str) -> list[str]:

@@ -10,7 +10,7 @@ Array = np.ndarray
 
 WIDTH, HEIGHT = 560, 380
 LEFT, RIGHT, TOP, BOTTOM = 58, 14, 12, 44
-LARGEST = 1.3  # times its own size, at which a drawing is shown
+ENLARGED = 1.3  # times its own size, at which a drawing is shown
 
 
 def element(name: str, *inside: Any, **attributes: Any) -> Markup:
@@ -118,7 +118,7 @@ class Plot:
 
 
 def drawing(width: float, height: float, title: str, parts: Sequence[Markup]) -> Markup:
-    box, style = f"0 0 {width:.0f} {height:.0f}", f"max-width: {LARGEST * width:.0f}px"
+    box, style = f"0 0 {width:.0f} {height:.0f}", f"max-width: {ENLARGED * width:.0f}px"
     kind = "plot" if width >= WIDTH / 2 else "plot small"
     return element(
         "svg", *parts, viewBox=box, role="img", aria_label=title, class_=kind, style=style

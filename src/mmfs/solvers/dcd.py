@@ -49,7 +49,7 @@ class Descent:
         sums = state.sum(axis=0)
         shrink = np.array([len(self.active), np.inf, -np.inf, self.alpha.sum()])
         r, diagonal = self.r - shift, self.Q.diagonal + gamma
-        at_once = max(1, tuning.PORTION // max(1, self.Q.work))
+        at_once = max(1, tuning.WORK_AT_ONCE // max(1, self.Q.work))
         converged = False
         while max_passes > 0 and not converged:
             passes, converged = compiled.dcd(
@@ -113,7 +113,7 @@ def plain_dcd(
     gamma = None
     while True:
         alpha, gamma = rule(InnerSolver(solve), gamma)[:2]
-        n_others = max(tuning.FEWEST, rule.fewest)
+        n_others = max(tuning.LEAST_ADDED, rule.fewest)
         support, certificate = certify(alpha, gamma, n_others=n_others, whole=whole)
         if certificate.relative_gap <= tol or exhausted or inner_tol < 1e-14:
             weights = alpha[support.J]

@@ -69,7 +69,7 @@ class FixedGamma:
         self, solver: InnerSolver, start: float | None = None, floor: float = 0.0
     ) -> Found:
         if solver.follow:  # a better start than the last solution
-            solver.follow(Enough(0, np.inf, 0.0, 0.0, self.gamma), tuning.PRECISION)
+            solver.follow(Enough(0, np.inf, 0.0, 0.0, self.gamma), tuning.GAMMA_PRECISION)
         return Found(solver.solve(self.gamma, 0.0), self.gamma)
 
 
@@ -96,7 +96,7 @@ class LargestGamma:
         if solver.follow:
             lowest = max(self.lowest, floor)
             enough = Enough(self.fewest, self.level, self.most, lowest, tuning.GAMMA_MAX)
-            if found := solver.follow(enough, tuning.PRECISION):
+            if found := solver.follow(enough, tuning.GAMMA_PRECISION):
                 return found._replace(complete=found.complete or self.lowest >= floor)
         return self._search(solver, start, floor)
 
@@ -121,8 +121,8 @@ class LargestGamma:
         low, high = (last, here) if upward else (here, last)
         # ... then close in: to where progress is 1 on a line between the two, or half-way after two
         # steps that ended on the same side.
-        least, sides = np.sqrt(1 + tuning.PRECISION), [True, False]
-        while (width := high.gamma / low.gamma) > 1 + tuning.PRECISION:
+        least, sides = np.sqrt(1 + tuning.GAMMA_PRECISION), [True, False]
+        while (width := high.gamma / low.gamma) > 1 + tuning.GAMMA_PRECISION:
             share = 0.5
             if sides[-1] != sides[-2] and high.progress > 0 and low.progress < np.inf:
                 share = float(np.log(low.progress) / np.log(low.progress / high.progress))

@@ -23,10 +23,6 @@ from mmfs.solvers.working_set import WorkingSet, working_set
 Array = np.ndarray
 
 
-# Similarity, of that of a column with itself, from which on two columns are the same.
-SAME = 1 - 1e-9
-
-
 class Stop(NamedTuple):
     """A place on the path: the rule for gamma, and the largest weight there."""
 
@@ -80,7 +76,7 @@ def along_path(
             f"{len(start):,}; let it end at a larger ", Parameter("gamma"), ", or use ",
             Parameter("rank", "alpha"), ".",
         )  # fmt: skip
-    relevant = problem.Q.most_relevant(tuning.FEWEST)[0]
+    relevant = problem.Q.most_relevant(tuning.LEAST_ADDED)[0]
     here = WorkingSet(problem, np.union1d(start, relevant), tol)
     points: dict[int, Point] = {}
     todo = list(range(len(stops)))
@@ -113,7 +109,7 @@ def along_path(
         if not todo:
             break
         n_most = max(len(points[t].J) for t in todo)
-        new = others[in_order(worst, max(tuning.FEWEST, 2 * n_most), below=0.0)]
+        new = others[in_order(worst, max(tuning.LEAST_ADDED, 2 * n_most), below=0.0)]
         if len(new):
             here.add(new)
         elif not here.sharpen():  # all that is missing is precision
@@ -161,7 +157,7 @@ def falling_gammas(problem: Problem, last: float, n: int = tuning.POINTS) -> Arr
     own, r = float(problem.Q.gram(first, first)[0, 0]), float(problem.r(first)[0])
     enters = Enters(own, r, problem.tau, problem.C)
     gamma = max(problem.Q.scan(first, np.ones((1, 1)), enters))
-    highest = max(tuning.HIGHEST, r / problem.C)
+    highest = max(tuning.HIGHEST_GAMMA, r / problem.C)
     return np.geomspace(max(last, min(gamma, highest)), last, n)
 
 
@@ -184,5 +180,5 @@ class Enters:
             enters[(r == self.r_j) & (similar < self.own)] = np.inf
             capped = self.r_j / self.C - self.own  # below this gamma the weight of j is C
             enters = np.fmax(enters, np.minimum(r / self.C - similar, capped))
-        enters[similar >= SAME * self.own] = -np.inf  # j itself, and its copies
+        enters[similar >= tuning.SAME * self.own] = -np.inf  # j itself, and its copies
         return float(np.fmax.reduce(enters, initial=-np.inf))

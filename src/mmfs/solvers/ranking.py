@@ -48,7 +48,7 @@ def _beyond(problem: Problem, solution: Solution, n: int) -> Array:
     J = np.append(fetched.J[left], others.J)
     G = np.append(certificate.gradient[left], others.gradient)
     redundancy = np.append(certificate.redundancy[left], others.redundancy)
-    order = np.lexsort((J, np.round(G, tuning.DIGITS)))
+    order = np.lexsort((J, np.round(G, tuning.WEIGHT_DIGITS)))
     J, redundancy = J[order], redundancy[order]
     copies = _copies(problem, solution, J, redundancy)
     if np.count_nonzero(~copies) >= n:
@@ -94,7 +94,7 @@ def _behind_copies(problem: Problem, solution: Solution, n: int) -> Array:
     else:
         found = Q.ask(reduce.without_weights, (keys,))
     J, G, own = (np.concatenate([some[i] for some in found]) for i in range(3))
-    order = np.lexsort((J, np.round(G, tuning.DIGITS)))
+    order = np.lexsort((J, np.round(G, tuning.WEIGHT_DIGITS)))
     J, own = J[order], own[order]
     copy = repeated(own, np.zeros(len(J)), np.arange(len(J)), Q.mirrors)
     copies = np.concatenate([J[copy], *(some[3] for some in found)])

@@ -49,5 +49,5 @@ class Solution:
 def by_weight(J: Array, alpha: Array, gradient: Array) -> Array:
     """J by alpha descending, then gradient ascending, then index; rounding errors are ties."""
     largest = alpha.max(initial=np.finfo(float).tiny)
-    weights = np.round(alpha / largest, tuning.DIGITS)
-    return J[np.lexsort((J, np.round(gradient, tuning.DIGITS), -weights))]
+    weights = np.round(alpha / largest, tuning.WEIGHT_DIGITS)
+    return J[np.lexsort((J, np.round(gradient, tuning.WEIGHT_DIGITS), -weights))]

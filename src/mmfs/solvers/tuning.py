@@ -3,7 +3,7 @@
 # --- working set ---
 
 # Columns added in a round, at least: fewer would cost more scans than their similarities save.
-FEWEST = 100
+LEAST_ADDED = 100
 
 # Columns to begin with, for each that is needed: those of the support are not the most relevant.
 FIRST = 2
@@ -31,7 +31,7 @@ MOST_ENTRIES = GRAM_LIMIT**2
 # --- descent and Newton steps on one set of columns ---
 
 # Multiplications a compiled loop does between two chances to be interrupted: a tenth of a second.
-PORTION = 1 << 26
+WORK_AT_ONCE = 1 << 26
 
 # Passes of descent between Newton steps, at first.
 AT_ONCE = 10
@@ -53,7 +53,10 @@ POLISH_LIMIT = 100
 NO_WEIGHT = 1e-9
 
 # Digits to which weights are found, beside the largest, and gradients, beside relevances.
-DIGITS = 9
+WEIGHT_DIGITS = 9
+
+# Similarity, of that of a column with itself, from which on two columns are the same.
+SAME = 1 - 1e-9
 
 # --- homotopy: the path in b ---
 
@@ -70,7 +73,7 @@ GAMMA_MIN = 1e-6
 GAMMA_MAX = 1e3
 
 # Relative precision of gamma: a step of that size changes alpha by as much.
-PRECISION = 1e-3
+GAMMA_PRECISION = 1e-3
 
 # How exactly sum(alpha) = 1 is met.
 UNIT_SUM = 1e-13
@@ -93,7 +96,7 @@ WEIGHT_PRECISION = 1e-9
 POINTS = 50
 
 # Gamma above which b is within 1 % of max r.
-HIGHEST = 100.0
+HIGHEST_GAMMA = 100.0
 
 # --- generic QP ---
 

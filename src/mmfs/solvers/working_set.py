@@ -120,7 +120,7 @@ def working_set(
     progress: Any = None,
 ) -> Solution:
     """After every round `progress(round, columns, gap)` is told."""
-    n_first = min(max(tuning.FEWEST, tuning.FIRST * rule.fewest), tuning.GRAM_LIMIT)
+    n_first = min(max(tuning.LEAST_ADDED, tuning.FIRST * rule.fewest), tuning.GRAM_LIMIT)
     best, r = problem.Q.most_relevant(n_first + 1)
     here = WorkingSet(problem, best[:n_first], tol)
     enough = min(rule.fewest, here.n_available)
@@ -138,7 +138,7 @@ def working_set(
         # what these columns can do without it.
         limited = rule.limited(here.n_available)
         alpha, gamma, complete = limited(descent.solver, gamma, floor)
-        n_more = wider * max(tuning.FEWEST, rule.fewest, 2 * int(np.count_nonzero(alpha)))
+        n_more = wider * max(tuning.LEAST_ADDED, rule.fewest, 2 * int(np.count_nonzero(alpha)))
         certificate = problem.certify(
             here.fetched, alpha, gamma, copies=here.copies, n_others=n_more, whole=whole
         )

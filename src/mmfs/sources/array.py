@@ -8,7 +8,7 @@ import numpy as np
 from mmfs.sources.base import TILE, Array, Each, InMemory, OnSums, Sums, together
 
 # Where rows are stored together: columns of a tile, and numbers of a share of tall data.
-WIDTH, SHARE = 2048, 1 << 22
+TILE_WIDTH, TALL = 2048, 1 << 22
 
 
 class ArraySource(InMemory):
@@ -88,13 +88,13 @@ class ArraySource(InMemory):
     def _column_tiles(self, start: int = 0, stop: int | None = None) -> list[slice]:
         """Column ranges: as wide as suits the memory order, as narrow as leaves some to share."""
         stop = self.shape[1] if stop is None else stop
-        width = WIDTH if self.X.flags.c_contiguous else max(1, TILE // self.shape[0])
+        width = TILE_WIDTH if self.X.flags.c_contiguous else max(1, TILE // self.shape[0])
         return [slice(a, min(a + width, stop)) for a in range(start, stop, width)]
 
     def _shares(self) -> list[tuple[slice, slice]]:
         """Column ranges, and for each row ranges if rows are stored together."""
         n_rows, n_columns = self.shape
-        height = max(1, SHARE // min(WIDTH, n_columns)) if self.X.flags.c_contiguous else n_rows
+        height = max(1, TALL // min(TILE_WIDTH, n_columns)) if self.X.flags.c_contiguous else n_rows
         rows = [slice(a, min(a + height, n_rows)) for a in range(0, n_rows, height)]
         return [(columns, part) for columns in self._column_tiles() for part in rows]
 

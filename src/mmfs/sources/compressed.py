@@ -28,7 +28,7 @@ from mmfs.sources.base import (
 from mmfs.sources.empty import filled, without_empty_rows
 
 # Entries a compiled loop reads between two chances to be interrupted, and a thread's share.
-PORTION = 1 << 20
+ENTRIES_PER_PART = 1 << 20
 
 RawSums = tuple[Array, Array, Array]
 Entries = tuple[tuple[Any, Any, Any], int, int]
@@ -174,7 +174,7 @@ class CompressedRows(Compressed):
 
     def _blocks(self) -> list[tuple[int, int]]:
         """Equally wide ones; each begins with a search in every row, so they are fewer."""
-        n_blocks = max(1, -(-self.size // (16 * PORTION)))
+        n_blocks = max(1, -(-self.size // (16 * ENTRIES_PER_PART)))
         return list(pairwise(np.linspace(0, self.shape[1], n_blocks + 1).astype(int).tolist()))
 
     @cached_property
@@ -249,8 +249,8 @@ class CompressedRows(Compressed):
 
 
 def about_equal(indptr: Array) -> list[tuple[int, int]]:
-    """Ranges of compressed columns, or rows, with about PORTION entries each."""
-    cuts = np.searchsorted(indptr, np.arange(PORTION, indptr[-1], PORTION))
+    """Ranges of compressed columns, or rows, with about ENTRIES_PER_PART entries each."""
+    cuts = np.searchsorted(indptr, np.arange(ENTRIES_PER_PART, indptr[-1], ENTRIES_PER_PART))
     return list(pairwise((0, *cuts.tolist(), len(indptr) - 1)))
 
 

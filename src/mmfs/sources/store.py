@@ -3,7 +3,7 @@
     indptr.npy      where the entries of each column begin (int64), and where the last end
     indices.npy     their row numbers (int32), rising in each column
     data.npy        their values (float32 or float64)
-    checksums.npy   CRC-32 of every PORTION entries: row numbers, then values
+    checksums.npy   CRC-32 of every CHECKED entries: row numbers, then values
     header.json     format, version, shape, and the size and checksum of every file
 
 and, where there are any, y.npy, groups.npy and the bytes and ends of feature_names and row_names.
@@ -33,7 +33,7 @@ HEADER = "header.json"
 ENTRIES = ("indices", "data")
 
 # Entries with one checksum.
-PORTION = 1 << 20
+CHECKED = 1 << 20
 
 
 # Bytes of a header, at most; types of labels.
@@ -100,7 +100,7 @@ class Store(Elsewhere, CompressedColumns):
             raise self._damaged("indptr")
         self.indices = self._array("indices", (np.int32,), n_entries)
         self.data = self._array("data", (np.float32, np.float64), n_entries)
-        self.checksums = self._array("checksums", (np.uint32,), -(-n_entries // PORTION))
+        self.checksums = self._array("checksums", (np.uint32,), -(-n_entries // CHECKED))
         self._right = np.zeros(len(self.checksums), dtype=bool)  # those that have been compared
         self.y: Array | None = self._labels("y")
         self.groups: Array | None = self._labels("groups")
@@ -192,13 +192,13 @@ class Store(Elsewhere, CompressedColumns):
     def check(self, start: int = 0, stop: int | None = None) -> None:
         """Compare the portions of a range of entries with their checksums, once each."""
         stop = self.nnz if stop is None else stop
-        for portion in range(start // PORTION, -(-stop // PORTION)):
+        for portion in range(start // CHECKED, -(-stop // CHECKED)):
             if self._right[portion]:
                 continue
-            first = portion * PORTION
+            first = portion * CHECKED
             wrong = np.searchsorted(self.indptr, first, side="right") - 1
             if checksum_of(self.indices, self.data, portion) == self.checksums[portion]:
-                last = min(first + PORTION, self.nnz)
+                last = min(first + CHECKED, self.nnz)
                 wrong = scans.csc_wrong_column(
                     self.indptr, self.indices, self.shape[0], first, last
                 )
@@ -260,7 +260,7 @@ def _rises(ends: Array, last: int) -> bool:
     """Whether numbers never fall, and end with the last; a portion at a time."""
     if len(ends) == 0 or ends[-1] != last:
         return False
-    parts = (ends[start : start + PORTION + 1] for start in range(0, len(ends), PORTION))
+    parts = (ends[start : start + CHECKED + 1] for start in range(0, len(ends), CHECKED))
     return not any((part[1:] < part[:-1]).any() for part in parts)
 
 
@@ -269,7 +269,7 @@ def file_checksum(file: Path) -> int:
 
 
 def checksum_of(indices: Array, data: Array, portion: int) -> int:
-    part = slice(portion * PORTION, (portion + 1) * PORTION)
+    part = slice(portion * CHECKED, (portion + 1) * CHECKED)
     return zlib.crc32(np.ascontiguousarray(data[part]), zlib.crc32(indices[part]))
 
 
