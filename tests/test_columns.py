@@ -230,6 +230,21 @@ def test_large_offsets_in_sparse_columns(kind):
     np.testing.assert_allclose(block.gram(block), np.corrcoef(X.T), atol=1e-7)
 
 
+@pytest.mark.parametrize("density", [0.0, 0.002, 0.3])
+@pytest.mark.parametrize("n", [1, 700])
+def test_correlations_of_many_sparse_columns(n, density):
+    """More than are worked on at a time, with rows that are empty and rows that are full."""
+    X = sp.random(150, n + 3, density, format="lil", random_state=1)
+    X[7] = 1.0 + np.arange(n + 3)
+    columns = as_columns(sp.csc_array(X))
+    moments(columns, centred_vectors(150))
+    F, some = standardised(X.toarray()), np.r_[n, 0, n + 2]
+    block, others = columns.fetch(np.arange(n)), columns.fetch(some)
+    np.testing.assert_allclose(block.gram(block), F[:, :n].T @ F[:, :n], atol=1e-12)
+    np.testing.assert_allclose(block.gram(others), F[:, :n].T @ F[:, some], atol=1e-12)
+    np.testing.assert_allclose(others.gram(block), F[:, some].T @ F[:, :n], atol=1e-12)
+
+
 def test_bad_row_numbers_are_refused():
     X = sp.csc_array(example())
     X.indices = X.indices.copy()

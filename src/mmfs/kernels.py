@@ -55,6 +55,7 @@ class FetchedColumns:
     relevance: Array
     block: Block | None = None
     U: Array | None = None
+    similar: Array | None = None  # Q among them, if it is known
 
     def join(self, other: Self) -> "FetchedColumns":
         J, r = np.append(self.J, other.J), np.append(self.relevance, other.relevance)
@@ -65,11 +66,10 @@ class FetchedColumns:
         return FetchedColumns(J, r, self.block.join(other.block), U)
 
     def only(self, which: Array) -> "FetchedColumns":
-        J, r = self.J[which], self.relevance[which]
-        if self.block is None:
-            return FetchedColumns(J, r)
+        block = None if self.block is None else self.block.only(which)
         U = None if self.U is None else self.U[which]
-        return FetchedColumns(J, r, self.block.only(which), U)
+        similar = None if self.similar is None else self.similar[which][:, which]
+        return FetchedColumns(self.J[which], self.relevance[which], block, U, similar)
 
 
 class Similarity(Protocol):
@@ -187,6 +187,11 @@ class Aligned:
             products = products.reshape(len(products), -1, self.n_outputs)
             products = np.einsum("jtc,jc->jt", products, U)
         return self.reduce(products, facts, *each)
+
+
+def similarities(Q: Similarity, fetched: FetchedColumns) -> Array:
+    """Q among fetched columns."""
+    return Q.gram(fetched, fetched) if fetched.similar is None else fetched.similar
 
 
 def explicit_features(Q: Similarity, fetched: FetchedColumns) -> Array | None:

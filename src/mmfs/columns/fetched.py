@@ -150,13 +150,16 @@ class SparseBlock:
         return arrays_of(self.X)
 
     def gram(self, other: Self) -> Array:
-        out, unit = np.empty((other.X.shape[1], self.X.shape[1])), np.sqrt(self.total)
-        scans.sparse_gram(
-            *arrays_of(self.X.tocsr()), *other.arrays, unit * self.means, unit * other.means, out
-        )
+        out, unit = np.empty((self.X.shape[1], other.X.shape[1])), np.sqrt(self.total)
+        p, q = unit * self.means, unit * other.means
+        if other is self:
+            scans.sparse_self_gram(*self.arrays, self.n_rows, p, out)
+        else:
+            rows, others = arrays_of(self.X.tocsr()), arrays_of(other.X.tocsr())
+            scans.sparse_gram(*rows, *others, p, q, out)
         if self.adjustment.covariates is not None:
-            out -= other.explained @ self.explained.T
-        return out.T
+            out -= self.explained @ other.explained.T
+        return out
 
     def combine(self, weights: Array) -> Array:
         out = self.X @ weights

@@ -9,7 +9,7 @@ what is shown of a selection are the weights found among the selected features a
 import numpy as np
 
 from mmfs.errors import InputError, Parameter
-from mmfs.kernels import FetchedColumns
+from mmfs.kernels import FetchedColumns, similarities
 from mmfs.problem import Others, Problem, certificate_of
 from mmfs.solvers import tuning
 from mmfs.solvers.exact import ExactDescent, OfGram, known_of
@@ -34,7 +34,7 @@ def order_of_elimination(
             f"features, here are {len(J):,}; raise ", Parameter("gamma"), ", or use ",
             Parameter("rank", "alpha"), ".",
         )  # fmt: skip
-    Q, r = problem.Q.gram(support, support), problem.r(support)
+    Q, r = similarities(problem.Q, support), problem.r(support)
     eps = tuning.ELIMINATION_PRECISION * problem.r_max
     left, weights, given_up = np.arange(len(J)), alpha.copy(), []
     while len(left) > 1:

@@ -6,7 +6,7 @@ import numpy as np
 
 from mmfs._compiled import descent as compiled
 from mmfs._compiled.active_set import Enough, let_b_fall, newton
-from mmfs.kernels import Correlation, FetchedColumns, Similarity, with_own_output
+from mmfs.kernels import Correlation, FetchedColumns, Similarity, similarities, with_own_output
 from mmfs.solvers import tuning
 from mmfs.solvers.dcd import Descent, Matrix, clean, of_block, of_gram
 from mmfs.solvers.gamma_search import Found, InnerSolver
@@ -62,7 +62,7 @@ class OfEntries:
 def known_of(Q: Similarity, fetched: FetchedColumns) -> Known:
     """Of many columns their entries, if these are few; else their similarities."""
     found = in_columns(Q, fetched) if len(fetched.J) > tuning.NARROW else None
-    return found or OfGram(Q.gram(fetched, fetched))
+    return found or OfGram(similarities(Q, fetched))
 
 
 def in_columns(Q: Similarity, fetched: FetchedColumns) -> OfEntries | None:

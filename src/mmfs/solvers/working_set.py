@@ -5,6 +5,7 @@ those that violate their margin most, and repeat until the duality gap over *all
 The answer is that of descent over all columns, for a handful of scans.
 """
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -51,10 +52,12 @@ class WorkingSet:
                 "once; raise gamma or C, or use solver='dcd'."
             )
         if known < n:
-            fetched = self.fetched
+            fetched, Q = self.fetched, np.empty((n, n))
             new = fetched.only(np.arange(known, n)) if known else fetched
-            similar, Q = self.problem.Q.gram(fetched, new), np.empty((n, n))
-            Q[:known, :known], Q[:known, known:], Q[known:] = self._gram, similar[:known], similar.T
+            Q[:known, :known], Q[known:, known:] = self._gram, self.problem.Q.gram(new, new)
+            if known:
+                similar = self.problem.Q.gram(fetched.only(np.arange(known)), new)
+                Q[:known, known:], Q[known:, :known] = similar, similar.T
             self._gram = Q
         return self._gram
 
@@ -65,6 +68,12 @@ class WorkingSet:
         known = (in_columns(problem.Q, fetched) if many else None) or OfGram(self.Q)
         eps = self.eps if many else self.finest
         return ExactDescent(known, problem.r(fetched), problem.C, eps, rng)
+
+    @property
+    def known(self) -> FetchedColumns:
+        """The distinct columns, with their similarities if these were needed."""
+        similar = self._gram if len(self._gram) == len(self.chosen) else None
+        return replace(self.fetched, similar=similar)
 
     def add(self, J: Array) -> None:
         """In the order of the data: that of their gradients may hang on rounding errors."""
@@ -162,4 +171,4 @@ def working_set(
             wider = 1 if len(here.chosen) > n_before else 4 * wider  # all were copies
         elif not closed and not (fixed and here.eps < descent.eps) and not here.sharpen():
             break  # all that is missing is precision
-    return Solution(here.fetched, alpha, gamma, certificate, n_iter, here.copies)
+    return Solution(here.known, alpha, gamma, certificate, n_iter, here.copies)
