@@ -277,8 +277,8 @@ def test_numbers_that_a_table_of_128_bits_could_round_wrongly():
     """
     border, near, doubtful = 2**137, 2**64, set()
     for q in range(compiled.LOWEST_POWER, compiled.HIGHEST_POWER + 1):
-        table = (int(compiled.FIVES_HIGH[q - compiled.LOWEST]) << 64) + int(
-            compiled.FIVES_LOW[q - compiled.LOWEST]
+        table = (int(compiled.FIVES_HIGH[q - compiled.LOWEST_POWER]) << 64) + int(
+            compiled.FIVES_LOW[q - compiled.LOWEST_POWER]
         )
         power = 5 ** abs(q)
         if q >= 0 and power.bit_length() <= 128:
