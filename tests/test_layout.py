@@ -107,6 +107,16 @@ def test_imports_go_one_way():
     assert checked > 20
 
 
+def test_solvers_know_similarities_and_no_data():
+    """What a solver may use of the data is in `Similarity`, and in nothing below it."""
+    checked = 0
+    for path in (SOURCE / "solvers").glob("*.py"):
+        rooms = set(imported_rooms(path))
+        assert not rooms & {"columns", "sources", "hsic", "target", "relevance"}, path.name
+        checked += "kernels" in rooms
+    assert checked > 3
+
+
 def test_files_are_short():
     for path in SOURCE.rglob("*.py"):
         assert len(path.read_text().splitlines()) <= 400, path.name

@@ -12,7 +12,8 @@ from sklearn.base import BaseEstimator
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from mmfs.columns import Adjustment, Columns, repeated
+from mmfs.columns import Adjustment, Columns
+from mmfs.kernels import copies
 from mmfs.relevance import relevance_of
 from mmfs.sources import Elsewhere, as_source, elsewhere, is_dask
 from mmfs.target import Target, encode_target
@@ -49,10 +50,7 @@ class Data:
 
     def repeated(self, r: Array, mirrors: bool) -> Array:
         """Mask of the usable columns for which an equal one stands."""
-        usable, out = np.flatnonzero(self.usable), np.zeros(len(r), dtype=bool)
-        keys = self.columns.fingerprints()[usable]
-        out[usable] = repeated(keys, r[usable], usable, mirrors)
-        return out
+        return copies.copies_of_all(self.columns, r, mirrors)
 
 
 def first_scan(X: Any, y: Array, task: str, center: bool = True, n_jobs: int | None = None) -> Data:

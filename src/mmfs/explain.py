@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mmfs.base import first_scan
-from mmfs.fit import CHANCE, FittedRecord, facts_of
+from mmfs.fit import CHANCE, FittedRecord
 from mmfs.hsic import HSIC
 from mmfs.kernels import Precomputed, Similarity, similarity_of
 from mmfs.optional import require
@@ -53,7 +53,7 @@ def explain(record: FittedRecord, X: Any, features: Any, n_dropped: int, names: 
     known = _some_columns(record, X, J)
     here, those = (known.similarity.fetch(np.searchsorted(J, some)) for some in (asked, kept))
     Q = known.similarity.gram(here, those)
-    _check_same_data(facts_of(known.similarity, np.searchsorted(J, kept)), record.facts)
+    _check_same_data(known.similarity.facts_of(np.searchsorted(J, kept)), record.facts)
 
     def name(j: int) -> Any:
         return name_of(names, j)

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from mmfs.kernels import OfColumns, Precomputed, Similarity
 from mmfs.order import in_order
 from mmfs.prepare import PreparedProblem
 from mmfs.problem import NONE
@@ -158,7 +157,7 @@ def _record(
         ranked_by=ranked_by,
         weights=weights,
         b=b,
-        facts=facts_of(prepared.problem.Q, selected),
+        facts=problem.Q.facts_of(selected),
         runners_up=prepared.original(dropped),
         support=prepared.original(solution.J),
         alpha=solution.weights,
@@ -174,18 +173,6 @@ def _record(
         chance=_chance(prepared, solution),
         scores=_scores(prepared, solution),
     )
-
-
-def facts_of(Q: Similarity, J: Array) -> Array:
-    """What is known of columns J, a row each: centre, scale, products with the target.
-
-    Of features whose similarities are given, these.
-    """
-    if isinstance(Q, Precomputed):
-        return Q.Q[np.ix_(J, J)]
-    assert isinstance(Q, OfColumns)
-    facts = Q.columns.facts_of(J)
-    return np.column_stack([facts.center, facts.inverse, facts.products])
 
 
 def _scores(prepared: PreparedProblem, solution: Solution) -> dict[str, Array] | None:

@@ -1,7 +1,6 @@
 """Standardised columns of any source."""
 
-from mmfs.columns.base import Columns
-from mmfs.columns.distinct import fingerprint_vectors, near_another, repeated, representatives
+from mmfs.columns.base import Columns, products_alone
 from mmfs.columns.fetched import Block, DenseBlock, SparseBlock
 from mmfs.columns.standardise import Adjustment, Facts, correlation
 
@@ -13,8 +12,5 @@ __all__ = [
     "Facts",
     "SparseBlock",
     "correlation",
-    "fingerprint_vectors",
-    "near_another",
-    "repeated",
-    "representatives",
+    "products_alone",
 ]

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from mmfs.columns.distinct import fingerprint_vectors
 from mmfs.columns.fetched import Block, DenseBlock, SparseBlock
 from mmfs.columns.standardise import Adjustment, Facts, Finish, joined
 from mmfs.order import in_order
@@ -120,15 +119,11 @@ class Columns:
 
     def project(self, V: Array) -> Array:
         """F'V (N x q)."""
-        return np.concatenate(self.scan(V, _products))
+        return np.concatenate(self.scan(V, products_alone))
 
     def correlations(self, J: Array) -> Array:
         """F'F_J: of every column with each of the columns J, which are made dense."""
         return self.project(self.fetch(J).dense())
-
-    def fingerprints(self) -> Array:
-        """N x 2 numbers that only columns which are the same share."""
-        return self.project(fingerprint_vectors(self.shape[0]))
 
     @cached_property
     def everything(self) -> Facts:
@@ -175,7 +170,7 @@ class MostRelevant:
         return facts.start + J, facts.relevance[J]
 
 
-def _products(products: Array, facts: Facts) -> Array:
+def products_alone(products: Array, facts: Facts) -> Array:
     return products
 
 

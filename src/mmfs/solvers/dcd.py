@@ -1,36 +1,19 @@
 """Dual coordinate descent: on a Gram matrix, and on all columns as the paper does it."""
 
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from mmfs._compiled import descent as compiled
-from mmfs.columns import SparseBlock, repeated
-from mmfs.kernels import (
-    Correlation,
-    FetchedColumns,
-    OfColumns,
-    Similarity,
-    directions,
-    with_own_output,
-)
-from mmfs.problem import Problem
+from mmfs.kernels import Similarity
+from mmfs.kernels.copies import repeated
+from mmfs.kernels.forms import Matrix, OfGram
+from mmfs.problem import NONE, Problem
 from mmfs.solvers import tuning
 from mmfs.solvers.gamma_search import GammaRule, InnerSolver
 from mmfs.solvers.solution import Solution
-from mmfs.sources import ArraySource, CompressedColumns, StoreRows
 
 Array = np.ndarray
-
-
-class Matrix(NamedTuple):
-    """Q as descent reads it."""
-
-    form: Any  # what the compiled loop reads: Gram, Csc or Dense
-    diagonal: Array
-    state_of: Callable[[Array], Array]  # what the loop keeps up to date, afresh from alpha
-    work: int  # multiplications in a pass
 
 
 class Descent:
@@ -80,15 +63,15 @@ def plain_dcd(
 
     O(nnz) per pass for the linear and aligned kernels; others need the whole Gram matrix.
     """
-    Q, n = problem.Q, problem.Q.n_columns
-    r, copies = problem.tau * np.concatenate(Q.ask(_relevance)), np.empty(0, dtype=np.intp)
-    if isinstance(Q, OfColumns):
+    Q, copies = problem.Q, NONE
+    r = problem.tau * np.concatenate(Q.ask(_relevance))
+    if (keys := Q.fingerprints()) is not None:
         usable = np.flatnonzero(r > -np.inf)
-        keys = Q.columns.fingerprints()[usable]
-        copies = usable[repeated(keys, r[usable], usable, Q.mirrors)]
+        same = repeated(np.concatenate(keys)[usable], r[usable], usable, Q.mirrors)
+        copies = usable[same]
         r[copies] = -np.inf
     rule = rule.limited(int((r > -np.inf).sum()))
-    descent = Descent(_over_all_columns(Q, n), r, problem.C, rng)
+    descent = Descent(_over_all_columns(Q), r, problem.C, rng)
     scale = max(float(r.max()), np.finfo(float).tiny)
     inner_tol, exhausted = tol, False
 
@@ -121,66 +104,18 @@ def plain_dcd(
         inner_tol /= 10  # a search was misled by the imprecision of its steps
 
 
-def _over_all_columns(Q: Similarity, n: int) -> Matrix:
-    """The similarities of all n columns."""
-    if not isinstance(Q, Correlation):
-        if n > tuning.GRAM_LIMIT:
-            raise ValueError(
-                f"solver='dcd' with this kernel needs the similarity of all {n:,} columns with "
-                f"each other (the limit is {tuning.GRAM_LIMIT:,}); use solver='working_set'."
-            )
-        everything = Q.fetch(np.arange(n))
-        return of_gram(Q.gram(everything, everything))
-
-    if not Q.columns.adjustment.plain:
+def _over_all_columns(Q: Similarity) -> Matrix:
+    """The similarities of all columns."""
+    if (matrix := Q.over_all_columns()) is not None:
+        return matrix
+    if Q.n_columns > tuning.GRAM_LIMIT:
         raise ValueError(
-            "solver='dcd' takes neither weights nor covariates; use solver='working_set'."
+            f"solver='dcd' with this kernel needs the similarity of all {Q.n_columns:,} columns "
+            f"with each other (the limit is {tuning.GRAM_LIMIT:,}); use solver='working_set'."
         )
-    columns, facts = Q.columns, Q.columns.everything
-    source, U = columns.source.columnwise, np.ones((n, 1))
-    if Q.aligned:
-        U = np.ascontiguousarray(with_own_output(directions(facts.products)))
-    form: Any
-    if isinstance(source, ArraySource):
-        # A copy, unless X is in column order; so is a matrix of compressed rows copied.
-        kind = source.X.dtype if source.X.dtype in (np.float32, np.float64) else np.float64
-        X = np.ascontiguousarray(source.X.T, dtype=kind)
-        form = compiled.Dense(X, facts.center, facts.inverse, U)
-        size = X.size
-    elif isinstance(source, StoreRows) or not isinstance(source, CompressedColumns):
-        raise ValueError(f"solver='dcd' cannot read {source}; use solver='working_set'.")
-    else:
-        means = facts.center - facts.origin
-        form = compiled.Csc(*source.arrays, facts.origin, means, facts.inverse, U)
-        size = source.size
-
-    def state_of(alpha: Array) -> Array:
-        J = np.flatnonzero(alpha)
-        return columns.fetch(J).combine(alpha[J, None] * U[J])
-
-    return Matrix(form, np.ones(n), state_of, size * U.shape[1])
-
-
-def of_block(fetched: FetchedColumns) -> Matrix:
-    """The similarities of fetched columns, by their correlations."""
-    block, n = fetched.block, len(fetched.J)
-    assert block is not None
-    U = np.ones((n, 1))
-    if fetched.U is not None:
-        U = np.ascontiguousarray(with_own_output(fetched.U))
-    work = block.stored * U.shape[1]
-    if isinstance(block, SparseBlock):
-        form = compiled.Csc(*block.arrays, np.zeros(n), block.means, np.ones(n), U)
-        return Matrix(form, np.ones(n), lambda alpha: block.combine(alpha[:, None] * U), work)
-    F = np.ascontiguousarray(block.dense().T)
-    dense = compiled.Dense(F, np.zeros(n), np.ones(n), U)
-    return Matrix(dense, np.ones(n), lambda alpha: F.T @ (alpha[:, None] * U), work)
+    everything = Q.fetch(np.arange(Q.n_columns))
+    return OfGram(Q.gram(everything, everything)).matrix
 
 
 def _relevance(facts: Any) -> Array:
     return facts.relevance
-
-
-def of_gram(Q: Array) -> Matrix:
-    form, diagonal = compiled.Gram(Q), np.diagonal(Q).copy()
-    return Matrix(form, diagonal, lambda alpha: compiled.gram_product(Q, alpha), Q.size)

@@ -9,10 +9,11 @@ what is shown of a selection are the weights found among the selected features a
 import numpy as np
 
 from mmfs.errors import InputError, Parameter
-from mmfs.kernels import FetchedColumns, similarities
+from mmfs.kernels import FetchedColumns
+from mmfs.kernels.forms import OfGram
 from mmfs.problem import Others, Problem, certificate_of
 from mmfs.solvers import tuning
-from mmfs.solvers.exact import ExactDescent, OfGram, known_of
+from mmfs.solvers.exact import ExactDescent, known_of
 from mmfs.solvers.gamma_search import SumToOne
 from mmfs.solvers.solution import Solution, by_weight
 
@@ -34,7 +35,7 @@ def order_of_elimination(
             f"features, here are {len(J):,}; raise ", Parameter("gamma"), ", or use ",
             Parameter("rank", "alpha"), ".",
         )  # fmt: skip
-    Q, r = similarities(problem.Q, support), problem.r(support)
+    Q, r = problem.Q.among(support), problem.r(support)
     eps = tuning.ELIMINATION_PRECISION * problem.r_max
     left, weights, given_up = np.arange(len(J)), alpha.copy(), []
     while len(left) > 1:

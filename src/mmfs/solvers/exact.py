@@ -1,76 +1,28 @@
 """The columns of a working set: descent and Newton steps for one gamma, a walk for the largest."""
 
-from typing import Protocol
-
 import numpy as np
 
 from mmfs._compiled import descent as compiled
 from mmfs._compiled.active_set import Enough, let_b_fall, newton
-from mmfs.kernels import Correlation, FetchedColumns, Similarity, similarities, with_own_output
+from mmfs.kernels import FetchedColumns, Similarity
+from mmfs.kernels.forms import Known, OfGram
 from mmfs.solvers import tuning
-from mmfs.solvers.dcd import Descent, Matrix, clean, of_block, of_gram
+from mmfs.solvers.dcd import Descent, clean
 from mmfs.solvers.gamma_search import Found, InnerSolver
 
 Array = np.ndarray
 
 
-class Known(Protocol):
-    """What is known of the columns' similarities Q."""
-
-    matrix: Matrix
-
-    def among(self, free: Array) -> Array:
-        """Q among some columns."""
-
-    def product(self, alpha: Array, free: Array) -> Array:
-        """Q alpha of some columns."""
-
-
-class OfGram:
-    """Q itself."""
-
-    def __init__(self, Q: Array) -> None:
-        self.Q = np.ascontiguousarray(Q)  # one compiled signature
-        self.matrix = of_gram(self.Q)
-
-    def among(self, free: Array) -> Array:
-        return self.Q[np.ix_(free, free)]
-
-    def product(self, alpha: Array, free: Array) -> Array:
-        return compiled.gram_product(self.Q, alpha)[free, 0]
-
-
-class OfEntries:
-    """The columns, where they have far fewer entries than Q, and their correlations make it."""
-
-    def __init__(self, Q: Correlation, fetched: FetchedColumns) -> None:
-        self.Q, self.fetched = Q, fetched
-        self.matrix = of_block(fetched)
-        self.U = None if fetched.U is None else with_own_output(fetched.U)
-
-    def among(self, free: Array) -> Array:
-        fetched = self.fetched.only(free)
-        return self.Q.gram(fetched, fetched)
-
-    def product(self, alpha: Array, free: Array) -> Array:
-        fetched = self.fetched.only(free)
-        assert fetched.block is not None
-        w = fetched.block.operator().T @ self.matrix.state_of(alpha)
-        return w[:, 0] if self.U is None else np.einsum("jc,jc->j", w, self.U[free])
-
-
 def known_of(Q: Similarity, fetched: FetchedColumns) -> Known:
     """Of many columns their entries, if these are few; else their similarities."""
-    found = in_columns(Q, fetched) if len(fetched.J) > tuning.NARROW else None
-    return found or OfGram(similarities(Q, fetched))
+    return by_entries(Q, fetched) or OfGram(Q.among(fetched))
 
 
-def in_columns(Q: Similarity, fetched: FetchedColumns) -> OfEntries | None:
-    """None if they have too many entries, or are not all that makes their similarities."""
-    if not isinstance(Q, Correlation) or fetched.block is None or not Q.columns.adjustment.plain:
-        return None
-    few = min(tuning.COLUMNS_BETTER * len(fetched.J) ** 2, tuning.MOST_ENTRIES)
-    return OfEntries(Q, fetched) if fetched.block.stored * Q.width < few else None
+def by_entries(Q: Similarity, fetched: FetchedColumns) -> Known | None:
+    """None if there are not many columns, or too many entries."""
+    n = len(fetched.J)
+    most = min(tuning.COLUMNS_BETTER * n**2, tuning.MOST_ENTRIES)
+    return Q.by_entries(fetched, most) if n > tuning.NARROW else None
 
 
 class ExactDescent(Descent):

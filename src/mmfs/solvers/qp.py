@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from mmfs.kernels import explicit_features
 from mmfs.problem import Problem
 from mmfs.solvers import tuning
 from mmfs.solvers.dcd import clean
@@ -33,7 +32,7 @@ def quadratic_programme(
     fetched = everything.fetched
     r, C, rule = problem.r(fetched), problem.C, rule.limited(len(fetched.J))
     n_iter = 0
-    features = explicit_features(problem.Q, fetched)
+    features = problem.Q.explicit_features(fetched)
     gram = problem.Q.gram(fetched, fetched) if features is None else np.empty(0)
 
     def solve(gamma: float | None, shift: float) -> Array:

@@ -5,12 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from mmfs.columns import fingerprint_vectors, near_another, repeated, representatives
-from mmfs.kernels import OfColumns
+from mmfs.kernels.copies import fingerprints, near_another, repeated, representatives
 from mmfs.problem import Problem, inside, smallest
 from mmfs.solvers import tuning
 from mmfs.solvers.solution import Solution
-from mmfs.solvers.working_set import fingerprints
 
 Array = np.ndarray
 
@@ -76,19 +74,17 @@ def _copies(problem: Problem, solution: Solution, J: Array, redundancy: Array) -
     both = fetched.join(problem.Q.fetch(np.sort(suspects)))
     # Whatever was fetched before stands for its copies, as if it were more relevant.
     r = both.relevance + 2.0 * (np.arange(len(both.J)) < len(fetched.J))
-    keys = fingerprints(both)
-    assert keys is not None
-    return np.isin(J, both.J[repeated(keys, r, both.J, problem.Q.mirrors)])
+    assert both.block is not None
+    same = repeated(fingerprints(both.block), r, both.J, problem.Q.mirrors)
+    return np.isin(J, both.J[same])
 
 
 def _behind_copies(problem: Problem, solution: Solution, n: int) -> Array:
     """The same as `_beyond` where copies are many: two scans, and one compares fingerprints."""
     Q, support = problem.Q, solution.support
-    assert isinstance(Q, OfColumns)
-    keys = Q.columns.scan(fingerprint_vectors(Q.columns.shape[0]), _keys, keep=True)
-    known = fingerprints(support)
-    assert known is not None
-    reduce = Distinct(np.sort(support.J), known, problem.tau, n, Q.mirrors)
+    keys, block = Q.fingerprints(keep=True), support.block
+    assert keys is not None and block is not None  # there were copies
+    reduce = Distinct(np.sort(support.J), fingerprints(block), problem.tau, n, Q.mirrors)
     if len(support.J):
         found = Q.scan(support, solution.weights[:, None], reduce, (keys,))
     else:
@@ -99,10 +95,6 @@ def _behind_copies(problem: Problem, solution: Solution, n: int) -> Array:
     copy = repeated(own, np.zeros(len(J)), np.arange(len(J)), Q.mirrors)
     copies = np.concatenate([J[copy], *(some[3] for some in found)])
     return np.concatenate([J[~copy], np.sort(copies)])[:n]
-
-
-def _keys(products: Array, facts: Any) -> Array:
-    return products
 
 
 @dataclass(frozen=True)

@@ -10,19 +10,16 @@ from typing import Any
 
 import numpy as np
 
-from mmfs.columns import fingerprint_vectors, near_another, representatives
 from mmfs.kernels import FetchedColumns
+from mmfs.kernels.copies import standing
+from mmfs.kernels.forms import OfGram
 from mmfs.problem import Problem
 from mmfs.solvers import tuning
-from mmfs.solvers.exact import ExactDescent, OfGram, in_columns
+from mmfs.solvers.exact import ExactDescent, by_entries
 from mmfs.solvers.gamma_search import FixedGamma, GammaRule
 from mmfs.solvers.solution import Solution
 
 Array = np.ndarray
-
-
-# Relevances of columns that are the same differ by less.
-SAME_RELEVANCE = 1e-10
 
 
 class WorkingSet:
@@ -64,9 +61,8 @@ class WorkingSet:
     def descent(self, rng: np.random.Generator) -> ExactDescent:
         """If the columns are many, rough as long as others are missing, and on entries if few."""
         problem, fetched = self.problem, self.fetched
-        many = len(fetched.J) > tuning.NARROW
-        known = (in_columns(problem.Q, fetched) if many else None) or OfGram(self.Q)
-        eps = self.eps if many else self.finest
+        known = by_entries(problem.Q, fetched) or OfGram(self.Q)
+        eps = self.eps if len(fetched.J) > tuning.NARROW else self.finest
         return ExactDescent(known, problem.r(fetched), problem.C, eps, rng)
 
     @property
@@ -82,21 +78,12 @@ class WorkingSet:
         self._tell_apart()
 
     def _tell_apart(self) -> None:
-        """Which columns are the same; one that stands for others takes the place they had.
-
-        Where those that are the same are equally relevant, only columns that are as relevant as
-        another have to be compared.
-        """
-        J, r = self.everything.J, self.everything.relevance
-        standing, suspects = np.arange(len(J)), np.arange(len(J))
-        if self.problem.copies_agree:
-            suspects = np.flatnonzero(near_another(r, SAME_RELEVANCE))
-        keys = fingerprints(self.everything.only(suspects)) if len(suspects) else None
-        if keys is not None:
-            found = representatives(keys, r[suspects], J[suspects], self.problem.Q.mirrors)
-            standing[suspects] = suspects[found]
-        before = standing[self.chosen]
-        new = np.flatnonzero(standing == np.arange(len(J)))
+        """Which columns are the same; one that stands for others takes the place they had."""
+        J, r, block = self.everything.J, self.everything.relevance, self.everything.block
+        own = place = np.arange(len(J))
+        if block is not None:
+            place = standing(block, r, J, self.problem.Q.mirrors, self.problem.copies_agree)
+        before, new = place[self.chosen], np.flatnonzero(place == own)
         self.chosen = np.concatenate([before, new[~np.isin(new, before)]])
         distinct = len(self.chosen) == len(J)
         self.fetched = self.everything if distinct else self.everything.only(self.chosen)
@@ -108,14 +95,6 @@ class WorkingSet:
             self.finest /= 100
         self.eps = max(self.finest, self.eps / 100)
         return self.finest >= 1e-16 * self.r_max
-
-
-def fingerprints(fetched: FetchedColumns) -> Array | None:
-    """Numbers that only columns which are the same share; None where there are no columns."""
-    if fetched.block is None:
-        return None
-    V = fingerprint_vectors(fetched.block.n_rows)
-    return fetched.block.products(fetched.block.adjustment.residual(V))
 
 
 def working_set(

@@ -8,6 +8,8 @@ from functools import lru_cache
 
 import numpy as np
 
+from mmfs.columns import Block, Columns
+
 Array = np.ndarray
 
 # By how much projections of columns of unit norm may differ through rounding.
@@ -16,12 +18,20 @@ TOLERANCE = 1e-11
 # Relevances that differ by less, relatively, are equal.
 EQUAL = 1e-9
 
+# Relevances of columns that are the same differ by less.
+SAME_RELEVANCE = 1e-10
+
 
 @lru_cache(maxsize=2)
 def fingerprint_vectors(n_rows: int) -> Array:
     """Two fixed random vectors of unit norm; F'(them) are the fingerprints of columns."""
     V = np.random.default_rng(0).standard_normal((n_rows, 2))
     return V / np.linalg.norm(V, axis=0)
+
+
+def fingerprints(block: Block) -> Array:
+    """n x 2 numbers that only columns which are the same share."""
+    return block.products(block.adjustment.residual(fingerprint_vectors(block.n_rows)))
 
 
 def near_another(values: Array, distance: float) -> Array:
@@ -63,3 +73,24 @@ def representatives(keys: Array, r: Array, J: Array, mirrors: bool) -> Array:
 def repeated(keys: Array, r: Array, J: Array, mirrors: bool) -> Array:
     """Mask of the columns for which another one stands."""
     return representatives(keys, r, J, mirrors) != np.arange(len(J))
+
+
+def standing(block: Block, r: Array, J: Array, mirrors: bool, agree: bool) -> Array:
+    """As `representatives`, of fetched columns.
+
+    Where columns that are the same `agree` in r, only those that do so have to be compared.
+    """
+    out = np.arange(len(J))
+    suspects = np.flatnonzero(near_another(r, SAME_RELEVANCE)) if agree else out
+    if len(suspects):
+        keys = fingerprints(block.only(suspects))
+        out[suspects] = suspects[representatives(keys, r[suspects], J[suspects], mirrors)]
+    return out
+
+
+def copies_of_all(columns: Columns, r: Array, mirrors: bool) -> Array:
+    """Mask of all columns that are the same as another which stands for them: one scan."""
+    usable, out = np.flatnonzero(columns.usable), np.zeros(len(r), dtype=bool)
+    keys = columns.project(fingerprint_vectors(columns.shape[0]))[usable]
+    out[usable] = repeated(keys, r[usable], usable, mirrors)
+    return out

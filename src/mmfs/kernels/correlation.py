@@ -1,0 +1,120 @@
+"""Similarity as correlation: the literal kernel of the paper, and the aligned one."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mmfs.columns import Columns, Facts
+from mmfs.kernels import forms
+from mmfs.kernels.base import FetchedColumns, OfColumns, Reduce
+from mmfs.kernels.directions import directions, nowhere, with_own_output
+from mmfs.sources import Each
+
+Array = np.ndarray
+
+
+class Correlation(OfColumns):
+    """Q_ij = rho_ij (linear), or rho_ij u_i'u_j (aligned).
+
+    Aligned, two columns are redundant when they are correlated *and* tell the same about the
+    target: their directions u are its unit correlations with the column. For one output u is a
+    sign, and a column and its mirror image are as similar as a column and its copy (`mirrors`).
+    A column that tells nothing of the target points nowhere, u = 0: either sign would make the
+    problem another one for the same target with its sign changed. It is similar to others of its
+    kind alone, by their correlation, as if these had an output of their own.
+    """
+
+    largest = 1.0
+
+    def __init__(self, columns: Columns, n_outputs: int | None = None) -> None:
+        """`n_outputs` of the target if aligned."""
+        self.columns, self.aligned = columns, n_outputs is not None
+        self.width, self.mirrors = n_outputs or 1, self.aligned
+
+    def fetch(self, J: Array) -> FetchedColumns:
+        block, facts = self.columns.fetch_known(J)
+        U = directions(facts.products) if self.aligned else None
+        return FetchedColumns(J, facts.relevance, block, U)
+
+    def gram(self, a: FetchedColumns, b: FetchedColumns) -> Array:
+        assert a.block is not None and b.block is not None
+        rho = a.block.gram(b.block)
+        if a.U is None or b.U is None:
+            return rho
+        if self.width > 1 or (nowhere(a.U).any() and nowhere(b.U).any()):
+            return rho * (a.U @ b.U.T + np.outer(nowhere(a.U), nowhere(b.U)))
+        rho *= a.U
+        rho *= b.U.T
+        return rho
+
+    def scan(
+        self, a: FetchedColumns, alphas: Array, reduce: Reduce, each: Each = (), keep: bool = False
+    ) -> list[Any]:
+        assert a.block is not None
+        if a.U is None:
+            return self.columns.scan(a.block.combine(alphas), reduce, each, keep)
+        U = with_own_output(a.U)
+        weights = (alphas[:, :, None] * U[:, None, :]).reshape(len(alphas), -1)
+        aligned = Aligned(reduce, U.shape[1])
+        return self.columns.scan(a.block.combine(weights), aligned, each, keep)
+
+    def by_entries(self, fetched: FetchedColumns, most: float) -> "OfEntries | None":
+        block = fetched.block
+        if block is None or not self.columns.adjustment.plain or block.stored * self.width >= most:
+            return None
+        return OfEntries(self, fetched)
+
+    def over_all_columns(self) -> forms.Matrix:
+        if not self.aligned:
+            return forms.of_all(self.columns, np.ones((self.n_columns, 1)))
+        U = directions(self.columns.everything.products)
+        return forms.of_all(self.columns, with_own_output(U))
+
+    def explicit_features(self, fetched: FetchedColumns) -> Array | None:
+        if fetched.block is None or self.columns.shape[0] * self.width >= len(fetched.J):
+            return None
+        F = fetched.block.dense()
+        if fetched.U is None:
+            return F
+        return np.einsum("ij,jc->cij", F, with_own_output(fetched.U)).reshape(-1, F.shape[1])
+
+
+@dataclass(frozen=True)
+class Aligned:
+    """From products with F u' of several outputs to those in the directions of a block."""
+
+    reduce: Reduce
+    n_outputs: int
+
+    def __call__(self, products: Array, facts: Facts, *each: Any) -> Any:
+        U = directions(facts.products)
+        if self.n_outputs > U.shape[1]:
+            U = np.column_stack([U, nowhere(U)])
+        if self.n_outputs == 1:
+            products *= U
+        else:
+            products = products.reshape(len(products), -1, self.n_outputs)
+            products = np.einsum("jtc,jc->jt", products, U)
+        return self.reduce(products, facts, *each)
+
+
+class OfEntries:
+    """Q among fetched columns, by their entries: for many columns that have few."""
+
+    def __init__(self, Q: Correlation, fetched: FetchedColumns) -> None:
+        assert fetched.block is not None
+        self.Q, self.fetched, self.U = Q, fetched, np.ones((len(fetched.J), 1))
+        if fetched.U is not None:
+            self.U = with_own_output(fetched.U)
+        self.matrix = forms.of_block(fetched.block, self.U)
+
+    def among(self, free: Array) -> Array:
+        fetched = self.fetched.only(free)
+        return self.Q.gram(fetched, fetched)
+
+    def product(self, alpha: Array, free: Array) -> Array:
+        block = self.fetched.only(free).block
+        assert block is not None
+        w = block.operator().T @ self.matrix.state_of(alpha)
+        return np.einsum("jc,jc->j", w, self.U[free])
