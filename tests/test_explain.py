@@ -18,6 +18,8 @@ from mmfs.solvers.qp import solve_dual
 from tests.conftest import DATA
 from tests.reference.explicit import class_basis, similarity, standardised
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def planted():

@@ -324,6 +324,7 @@ def test_a_copy_of_the_most_relevant_column_does_not_begin_the_path(kernel):
     np.testing.assert_allclose(mmfs_path(X, y, **options).gammas, without.gammas, rtol=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("chooser", [MMFSCV(n_features=8, cv=3), MMFSIC()])
 def test_a_chosen_selection_knows_its_path_without_another_first_scan(chooser, monkeypatch):
     X, y, _ = make_planted()

@@ -155,6 +155,7 @@ def test_f4_nonnegative_similarities_bound_alpha(seed, gamma):
     assert (alpha <= r / (1 + gamma) + 1e-8).all()
 
 
+@pytest.mark.slow
 @given(seeds, gammas, bounds)
 def test_f5_fixed_bias_has_the_same_solution(seed, gamma, C):
     Q, r = random_problem(seed, m=20)

@@ -85,6 +85,7 @@ def test_working_set_smaller_than_the_problem(center, classes):
     np.testing.assert_allclose(a.alpha_, c.alpha_, atol=1e-8)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [{"C": np.inf}, {"C": 1.0}, {"C": 0.01}, {"theta": 0.1}])
 @pytest.mark.parametrize("kernel", ["aligned", "poly2"])
 def test_constrained_form_on_more_columns_than_a_round_takes(kernel, options):
@@ -309,6 +310,7 @@ def test_many_columns_are_solved_on_their_entries(store, n_classes, kernel, monk
     np.testing.assert_allclose(found.objective_, expected.objective_, rtol=1e-7)
 
 
+@pytest.mark.slow
 def test_a_search_on_entries_ends_where_one_on_similarities_does(monkeypatch):
     """Support features of rough solutions are not counted."""
     rng = np.random.default_rng(0)

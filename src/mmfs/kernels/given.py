@@ -37,6 +37,10 @@ class GivenSimilarity(Similarity):
         J = in_order(-relevance, n)
         return J, relevance[J]
 
+    def facts_of(self, J: Array) -> Array:
+        fetched = self.fetch(J)
+        return self.gram(fetched, fetched)
+
     def fetch(self, J: Array) -> FetchedColumns:
         return FetchedColumns(J, self.known[0].relevance[J])
 
@@ -57,9 +61,6 @@ class Precomputed(GivenSimilarity):
         super().__init__(relevance)
         self.Q, self.largest = Q, float(np.diagonal(Q).max())
 
-    def facts_of(self, J: Array) -> Array:
-        return self.Q[np.ix_(J, J)]
-
     def gram(self, a: FetchedColumns, b: FetchedColumns) -> Array:
         return np.asarray(self.Q[np.ix_(a.J, b.J)], dtype=np.float64)
 
@@ -73,9 +74,6 @@ class FeatureMap(GivenSimilarity):
     def __init__(self, L: Array, relevance: Array) -> None:
         super().__init__(relevance)
         self.L, self.largest = L, float(np.einsum("jk,jk->j", L, L).max())
-
-    def facts_of(self, J: Array) -> Array:
-        return self.L[J]
 
     def gram(self, a: FetchedColumns, b: FetchedColumns) -> Array:
         return self.L[a.J] @ self.L[b.J].T
