@@ -80,7 +80,7 @@ def test_fifty_points_are_certified_together_as_if_each_were_judged_alone(
     F, Y = standardised(X), standardised(y[:, None])
     selector = MMFS(30)
     prepared, _ = selector._prepare(X, y)
-    problem, n_before = prepared.problem, prepared.columns.n_scans
+    problem, n_before = prepared.problem, prepared.n_scans
     J = np.sort(problem.Q.most_relevant(n_taken)[0])
     fetched = problem.Q.fetch(J)
     Q, r = problem.Q.gram(fetched, fetched), problem.r(fetched)
@@ -88,7 +88,7 @@ def test_fifty_points_are_certified_together_as_if_each_were_judged_alone(
     alphas = np.column_stack([solve_dual(Q, r, 1.0, gamma)[0] for gamma in gammas])
     alphas[alphas < 1e-7] = 0
     found = certify_path.certify_all(problem, fetched, Q, alphas, gammas, np.ones(50))
-    assert prepared.columns.n_scans - n_before <= n_scans
+    assert prepared.n_scans - n_before <= n_scans
     signs, everything = np.sign(F.T @ Y)[:, 0], np.abs(F.T @ Y)[:, 0]
     for t, gamma in enumerate(gammas):
         alone = problem.certify(fetched, alphas[:, t], gamma, n_others=X.shape[1])

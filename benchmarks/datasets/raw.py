@@ -13,7 +13,8 @@ import scipy.sparse as sp
 from scipy.io import loadmat
 from sklearn.feature_extraction.text import CountVectorizer
 
-from mmfs.io import FileProblem, Progress, read_svmlight
+from mmfs.io import FileProblem, read_svmlight
+from mmfs.progress import Progress
 from mmfs.io.streams import file_problems, open_stream
 from mmfs.optional import require
 

@@ -1,6 +1,5 @@
 """What every selector shares: reading data in, and giving the selected columns back."""
 
-import sys
 from abc import abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,10 +13,11 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mmfs.columns import Adjustment, Columns
 from mmfs.kernels import copies
+from mmfs.progress import progress_of
 from mmfs.relevance import relevance_of
 from mmfs.sources import Elsewhere, as_source, elsewhere, is_dask
 from mmfs.target import Target, encode_target
-from mmfs.validation import Rule, check_columns, check_finite, read_input, refuse_constant
+from mmfs.validation import Rule, check_columns, check_scanned, read_input
 
 Array = np.ndarray
 
@@ -141,15 +141,13 @@ class Selector(SelectorMixin, BaseEstimator):
     def _read(self, X: Any, y: Any, task: str, center: bool = True) -> Data:
         X, y = read_input(self, X, y, needs_y=True)
         data = first_scan(X, y, task, center, self.n_jobs)
-        check_finite(data.columns, getattr(self, "feature_names_in_", None))
-        refuse_constant(self.n_features_in_, data.columns.n_usable)
+        names = getattr(self, "feature_names_in_", None)
+        check_scanned(data.columns, self.n_features_in_, names)
         return data
 
     def _say(self, text: str, done: float | None = None, total: float | None = None) -> None:
-        if callable(self.verbose):
-            self.verbose(text, done, total)
-        elif self.verbose:
-            print(f"mmfs: {text}", file=sys.stderr)
+        if tell := progress_of(self.verbose):
+            tell(text, done, total)
 
     def _get_support_mask(self) -> Array:
         check_is_fitted(self)

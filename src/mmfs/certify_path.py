@@ -26,7 +26,11 @@ NUMBERS_HELD = 1 << 25
 NUMBERS_IN_ALL = 1 << 27
 
 # Columns that may be left in doubt, and the share of all that may be.
-DOUBTFUL, DOUBTFUL_SHARE = 2_000, 1 / 50
+DOUBTFUL = 2_000
+DOUBTFUL_SHARE = 1 / 50
+
+# Rounding errors of products of weights that sum to 1, which similarities of at most 1 bring about.
+ROUNDED_PRODUCTS = 1e-14
 
 # Columns at a time where there is a number for each of many weights.
 COLUMNS_AT_ONCE = 4096
@@ -77,23 +81,22 @@ def _in_doubt(
     known: Array,
 ) -> Array:
     """Columns, not known, that may violate their margin in one of the solutions."""
-    b, inner = gammas * alphas.sum(axis=0), alphas.T @ Q @ alphas
+    s, inner = alphas.sum(axis=0), alphas.T @ Q @ alphas
+    b, noise = gammas * s, ROUNDED_PRODUCTS * s**2
     n_columns = problem.Q.n_columns
     enough = max(DOUBTFUL, int(DOUBTFUL_SHARE * n_columns), 2 * len(known))
     at_once = max(1, min(ANCHORS, NUMBERS_HELD // (n_columns * problem.Q.width)))
     most = min(len(b), max(ANCHORS, NUMBERS_IN_ALL // n_columns))
     anchors, products = np.empty(0, dtype=int), None
     doubt = Doubt(known, np.empty((0, len(b))), np.full(len(b), -np.inf), problem.tau, enough)
-    if n_columns <= enough:
-        return _gathered(problem.Q.ask(replace(doubt, most=n_columns)))
     while True:
-        more = _anchors(inner, b, anchors, min(at_once, most - len(anchors)))
+        more = _anchors(inner, b, noise, anchors, min(at_once, most - len(anchors)))
         support = np.flatnonzero((alphas[:, more] > 0).any(axis=1))
         heavy, weights = fetched.only(support), alphas[np.ix_(support, more)]
         before = () if products is None else (products,)
         products = problem.Q.scan(heavy, weights, _beside, before, keep=True)
         anchors = np.append(anchors, more)
-        combined, rest = _combined(inner, anchors)
+        combined, rest = _combined(inner, noise, anchors)
         bound = b - rest * np.sqrt(problem.Q.largest) - 1e-12
         doubt = replace(doubt, weights=combined, bound=bound)
         found = problem.Q.ask(doubt, (products,))
@@ -124,33 +127,34 @@ class Doubt:
     tau: float
     most: int
 
-    def __call__(self, facts: Any, products: Array | None = None) -> tuple[int, Array]:
+    def __call__(self, facts: Any, products: Array) -> tuple[int, Array]:
         r, found = self.tau * facts.relevance, []
         for start in range(0, len(r), COLUMNS_AT_ONCE):
             tile = slice(start, start + COLUMNS_AT_ONCE)
-            lowest = np.full(len(r[tile]), -1e300)
-            if products is not None:
-                lowest = (products[tile] @ self.weights + self.bound).min(axis=1)
+            lowest = (products[tile] @ self.weights + self.bound).min(axis=1)
             found.append(facts.start + start + np.flatnonzero(lowest < r[tile]))
         J = np.concatenate(found)
         J = J[~np.isin(J, self.known)]
         return len(J), J if len(J) <= self.most else J[:0]
 
 
-def _anchors(inner: Array, b: Array, known: Array, n: int) -> Array:
+def _anchors(inner: Array, b: Array, noise: Array, known: Array, n: int) -> Array:
     """n more of the vectors w with products `inner`: each the worst explained by those before."""
     found: list[int] = []
     while len(found) < n and len(known) + len(found) < len(b):
-        rest = _combined(inner, np.append(known, found).astype(int))[1] / np.maximum(b, 1e-300)
+        rest = _combined(inner, noise, np.append(known, found).astype(int))[1]
+        rest /= np.maximum(b, np.finfo(float).tiny)
         rest[known], rest[found] = -1.0, -1.0
         found.append(int(np.argmax(rest)))
     return np.array(found)
 
 
-def _combined(inner: Array, anchors: Array) -> tuple[Array, Array]:
-    """How all w are best combined of those of the anchors, and the norm of what remains."""
+def _combined(inner: Array, noise: Array, anchors: Array) -> tuple[Array, Array]:
+    """How all w are best combined of those of the anchors, and the norm of what remains.
+
+    `noise` is what rounding errors leave of its square.
+    """
     weights = np.linalg.lstsq(inner[np.ix_(anchors, anchors)], inner[anchors], rcond=None)[0]
     left = np.diagonal(inner) - 2 * np.einsum("at,at->t", weights, inner[anchors])
     left = left + np.einsum("at,ab,bt->t", weights, inner[np.ix_(anchors, anchors)], weights)
-    # What is subtracted leaves rounding errors of this size.
-    return weights, np.sqrt(np.maximum(left, 0.0) + 1e-14 * np.diagonal(inner))
+    return weights, np.sqrt(np.maximum(left, 0.0) + noise)

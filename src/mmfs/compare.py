@@ -226,7 +226,7 @@ def compare(
     if target.several:
         raise ValueError("compare takes one target; y has several columns.")
     made = _methods(methods, options, data)
-    numbers = _numbers(n_features, int(data.usable.sum()))
+    numbers = _numbers(n_features, data.columns.n_usable)
     judge = default_estimator(target) if estimator is None else estimator
     scorer = check_scoring(judge, scoring=scoring)
     dummy = DummyClassifier() if target.of_classes else DummyRegressor()

@@ -1,6 +1,5 @@
 """One fit: solve, rank, and what is to be remembered of it."""
 
-from copy import copy
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -10,8 +9,9 @@ import numpy as np
 from mmfs.order import in_order
 from mmfs.prepare import PreparedProblem
 from mmfs.problem import NONE
+from mmfs.progress import Progress
 from mmfs.relevance import n_permutations, permuted_chance
-from mmfs.settings import Progress, Settings
+from mmfs.settings import Settings
 from mmfs.solvers import (
     Point,
     Solution,
@@ -125,10 +125,10 @@ def rank_point(
 
 
 def solver_options(settings: Settings, rng: np.random.Generator) -> dict[str, Any]:
-    progress = None
+    on_round = None
     if settings.progress is not None:
-        progress = partial(_in_words, settings.progress, settings.tol)
-    return {"tol": settings.tol, "max_iter": settings.max_iter, "rng": rng, "progress": progress}
+        on_round = partial(_in_words, settings.progress, settings.tol)
+    return {"tol": settings.tol, "max_iter": settings.max_iter, "rng": rng, "on_round": on_round}
 
 
 def _in_words(progress: Progress, tol: float, n_iter: int, n_columns: int, gap: float) -> None:
@@ -152,7 +152,7 @@ def _record(
         settings=replace(prepared.settings, progress=None),
         n_columns=prepared.n_columns,
         n_rows=prepared.n_rows,
-        y=copy(prepared.y),
+        y=None if prepared.data is None else prepared.data.y.copy(),
         indices=prepared.original(selected),
         ranked_by=ranked_by,
         weights=weights,
@@ -195,12 +195,12 @@ def _relevance(facts: Any) -> Array:
 
 def _chance(prepared: PreparedProblem, solution: Solution) -> float | None:
     """How likely the largest relevance is by chance, also by permutations of the target."""
-    likely, support, target = prepared.likely, solution.support, prepared.target
+    likely, support, data = prepared.likely, solution.support, prepared.data
     binned = is_name(prepared.kind, "binned_mutual_info")
-    if likely is None or likely > CHANCE or support.block is None or target is None or binned:
+    if likely is None or likely > CHANCE or support.block is None or data is None or binned:
         return likely
-    best = in_order(-support.relevance, CHANCE_PERMUTATIONS)
-    if len(best) == 0 or not n_permutations(*target.Y.shape):
+    best, Y = in_order(-support.relevance, CHANCE_PERMUTATIONS), data.target.Y
+    if len(best) == 0 or not n_permutations(*Y.shape):
         return likely
     F = support.block.only(best).dense()
-    return max(likely, permuted_chance(F, support.relevance[best], prepared.n_usable, target.Y))
+    return max(likely, permuted_chance(F, support.relevance[best], prepared.n_usable, Y))

@@ -82,6 +82,7 @@ class RowComparison:
     """
 
     def __init__(self, columns: Columns, how: HSIC) -> None:
+        columns.adjustment.refuse("hsic")
         self.columns = columns
         self.rows = how.rows(columns.shape[0])
         self.n_blocks, self.size = self.rows.shape
@@ -135,7 +136,8 @@ class RowComparison:
 
         tasks = [(start,) for start in range(0, n_columns, self.tile)]
         source = self.columns.source.columnwise
-        assert isinstance(source, InMemory)
+        if not isinstance(source, InMemory):
+            raise ValueError(f"hsic reads single columns again and again, which {source} cannot.")
         source.each(work, tasks, self.columns.n_jobs)
         return out
 
@@ -211,7 +213,7 @@ class RowComparison:
 
 
 def unit_variance(F: Array) -> Array:
-    """Columns as rows with zero mean and unit variance; zero where constant."""
+    """Columns, centred or not, as rows of zero mean and unit variance; zero where constant."""
     F = F - F.mean(axis=0)
     norms = np.linalg.norm(F, axis=0)
     return np.ascontiguousarray((F * (np.sqrt(len(F)) / np.where(norms > 0, norms, 1.0))).T)

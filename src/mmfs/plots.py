@@ -239,7 +239,7 @@ class ScoresDisplay(Display):
         """From a fitted `MMFSCV`: of each number of features the best gamma."""
         if not isinstance(search, MMFSCV):
             raise TypeError(f"ScoresDisplay shows the scores of an MMFSCV, got {search!r}.")
-        check_is_fitted(search)
+        check_is_fitted(search, "cv_results_")
         results = search.cv_results_
         numbers = np.unique(results["n_features"])
         mean = results["mean_test_score"]

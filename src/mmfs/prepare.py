@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from mmfs.base import first_scan
-from mmfs.columns import Columns
+from mmfs.base import Data, first_scan
 from mmfs.errors import InputError, Parameter
 from mmfs.hsic import HSIC, as_hsic
 from mmfs.kernels import Precomputed, similarity_of
@@ -16,13 +15,11 @@ from mmfs.relevance import chance_of, given, level_of_chance, relevance_of
 from mmfs.settings import Settings
 from mmfs.solvers import FixedGamma, GammaRule, SumToOne, below_level, enough_support
 from mmfs.sources import as_source
-from mmfs.target import Target
 from mmfs.validation import (
-    check_finite,
+    check_scanned,
     check_similarities,
     is_name,
     number_to_select,
-    refuse_constant,
 )
 from mmfs.warn import warn_caller
 
@@ -52,20 +49,21 @@ class PreparedProblem:
     problem: Problem
     settings: Settings
     kind: Any  # of relevance
-    columns: Columns | None  # None where similarities were given instead of data
-    target: Target | None
-    y: Array | None
-    n_rows: int
+    data: Data | None  # None where similarities were given instead
     n_columns: int  # of X, also where some of its columns were left out
     left: Array | None  # and these are the others
 
     @property
     def n_scans(self) -> int:
-        return 1 if self.columns is None else self.columns.n_scans
+        return 1 if self.data is None else self.data.columns.n_scans
+
+    @property
+    def n_rows(self) -> int:
+        return self.n_columns if self.data is None else len(self.data.y)
 
     @property
     def n_outputs(self) -> int:
-        return 1 if self.target is None else self.target.Y.shape[1]
+        return 1 if self.data is None else self.data.target.Y.shape[1]
 
     @property
     def n_usable(self) -> int:
@@ -81,17 +79,17 @@ class PreparedProblem:
         """The relevance that one in N random columns exceeds."""
         if not isinstance(self.kind, HSIC):
             return level_of_chance(self.n_usable, self.n_rows, self.n_outputs)
-        assert self.columns is not None and self.target is not None
-        r = relevance_of(self.kind, None, None, columns=self.columns, target=self.target.shuffled())
-        return float(r.max())
+        assert self.data is not None
+        columns, target = self.data.columns, self.data.target.shuffled()
+        return float(relevance_of(self.kind, None, None, columns=columns, target=target).max())
 
     @cached_property
     def likely(self) -> float | None:
         """How likely the largest relevance is by chance, if that can be told."""
-        if self.target is None or self.settings.relevance_scale is not None:
+        if self.data is None or self.settings.relevance_scale is not None:
             return None
         largest, center = self.largest_relevance, self.settings.center
-        return chance_of(self.kind, largest, self.n_usable, self.target, center)
+        return chance_of(self.kind, largest, self.n_usable, self.data.target, center)
 
     def number(self, asked: int | float | None) -> int | None:
         return number_to_select(asked, self.n_columns, self.n_usable)
@@ -114,7 +112,7 @@ class PreparedProblem:
         if self.settings.constrained or rank != "auto":
             return rank == "elimination"
         few = k is not None and HEAD_ROOM * k <= CANDIDATES
-        return few and isinstance(gamma, str) and self.columns is not None
+        return few and isinstance(gamma, str) and self.data is not None
 
     def gamma_rule(self, gamma: Any, k: int | None) -> GammaRule:
         """What "auto", or a gamma, means for k features (None: as many as matter)."""
@@ -124,7 +122,7 @@ class PreparedProblem:
             return FixedGamma(float(gamma), k or 1)
         tau = self.settings.tau
         if k is None:
-            if self.columns is None:
+            if self.data is None:
                 warn_caller(
                     "similarities do not tell how many instances there were, so the level of "
                     "chance is that of as many as there are features; pass n_features_to_select or "
@@ -132,7 +130,7 @@ class PreparedProblem:
                 )
             return below_level(tau * self.level_of_chance)
         n = min(int(np.ceil(HEAD_ROOM * k)), MOST_SUPPORT)
-        if self.columns is not None and self.eliminates(gamma, k):
+        if self.data is not None and self.eliminates(gamma, k):
             return self.support_rule(n, OF_CHANCE * tau * self.level_of_chance, CANDIDATES)
         return self.support_rule(n)
 
@@ -199,7 +197,7 @@ def prepare_similarities(settings: Settings, Q: Array, y: Any) -> PreparedProble
     everything = np.ones(len(Q), dtype=bool)
     r = given(kind(Q, y) if callable(kind) else kind, everything, settings.relevance_scale)
     problem = Problem(Precomputed(Q, r), settings.tau, float(settings.C))
-    return PreparedProblem(problem, settings, kind, None, None, None, len(Q), len(Q), None)
+    return PreparedProblem(problem, settings, kind, None, len(Q), None)
 
 
 def prepare(
@@ -208,21 +206,17 @@ def prepare(
     y: Array,
     rng: np.random.RandomState,
     names: Array | None = None,
-    leave_out_empty: bool = False,
 ) -> PreparedProblem:
     """Of data as read: the first scan, relevances, similarities.
 
     The problem may be without the empty columns of X, where they are similar to none.
     """
-    kind, n_columns = kind_of_relevance(settings), X.shape[1]
-    leave_out_empty &= isinstance(kind, str) and settings.kernel in UNRELATED
-    source, left = as_source(X), None
-    if leave_out_empty:
+    kind, source, left = kind_of_relevance(settings), as_source(X), None
+    if isinstance(kind, str) and settings.kernel in UNRELATED:
         source, left = source.without_empty()
     data = first_scan(source, y, settings.task, settings.center, settings.n_jobs)
     columns, target = data.columns, data.target
-    check_finite(columns, names, left)
-    refuse_constant(n_columns, columns.n_usable)
+    check_scanned(columns, X.shape[1], names, left)
     if not is_name(kind, "correlation"):
         r = relevance_of(
             kind, X, y, columns=columns, target=target, scale=settings.relevance_scale,
@@ -232,10 +226,4 @@ def prepare(
     Q = similarity_of(settings.kernel, columns, target.Y.shape[1])
     by_formula = isinstance(kind, HSIC) or (isinstance(kind, str) and kind != "mutual_info")
     problem = Problem(Q, settings.tau, float(settings.C), copies_agree=by_formula)
-    n_rows = X.shape[0]
-    return PreparedProblem(problem, settings, kind, columns, target, y, n_rows, n_columns, left)
-
-
-def with_gamma(prepared: PreparedProblem, gamma: float) -> PreparedProblem:
-    """The same problem, to be solved at another gamma."""
-    return replace(prepared, settings=replace(prepared.settings, gamma=gamma))
+    return PreparedProblem(problem, settings, kind, replace(data, X=X), X.shape[1], left)

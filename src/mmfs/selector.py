@@ -22,6 +22,7 @@ from mmfs.prepare import (
     prepare,
     prepare_similarities,
 )
+from mmfs.progress import progress_of
 from mmfs.selection_path import SelectionPath, gathered
 from mmfs.settings import Settings
 from mmfs.solvers import SOLVERS
@@ -54,8 +55,10 @@ KERNEL = one_of(*KERNELS, "precomputed", function="a function of the correlation
 class WithPath(Selector):
     """A selector whose fit knows the path of solutions that leads to it."""
 
+    refit = True  # whether there is a fit at the end
+
     @abstractmethod
-    def _fit(self, *data: Any, **how: Any) -> Fit:
+    def _fit(self, *data: Any, **how: Any) -> Fit | None:
         """As in `Selector`; returns the fit, to go on from."""
 
     def fit_path(
@@ -75,8 +78,11 @@ class WithPath(Selector):
         SelectionPath
             As `mmfs_path` gives it, without reading X for the first time again.
         """
+        if not self.refit:
+            raise ValueError("fit_path needs refit=True.")
         with self._or_as_before():
             done = self._fit(X, y, **how)
+            assert done is not None
             check_has_path(done.prepared.settings)
             names = getattr(self, "feature_names_in_", None)
             return gathered(done.path_to(n_points), done.prepared, names)
@@ -276,7 +282,7 @@ class MMFS(WithPath):
         self.verbose = verbose
 
     def _fit(self, X: Any, y: Any) -> Fit:
-        return self._fit_prepared(*self._prepare(X, y, leave_out_empty=True))
+        return self._fit_prepared(*self._prepare(X, y))
 
     def _fit_prepared(self, prepared: PreparedProblem, rng: np.random.Generator) -> Fit:
         done = fit(prepared, rng)
@@ -285,9 +291,7 @@ class MMFS(WithPath):
             warn_caller(noise, ChanceWarning)
         return done
 
-    def _prepare(
-        self, X: Any, y: Any, leave_out_empty: bool = False
-    ) -> tuple[PreparedProblem, np.random.Generator]:
+    def _prepare(self, X: Any, y: Any) -> tuple[PreparedProblem, np.random.Generator]:
         """The problem, and the random numbers to solve it by."""
         check_parameters(self)
         settings = self._settings()
@@ -300,13 +304,13 @@ class MMFS(WithPath):
             settings = replace(settings, relevance=by_name(settings.relevance, X))
             X, y = read_input(self, X, y, needs_y=True)
             names = getattr(self, "feature_names_in_", None)
-            prepared = prepare(settings, X, y, rng, names, leave_out_empty)
+            prepared = prepare(settings, X, y, rng, names)
         return prepared, np.random.default_rng(rng.randint(2**31))
 
     def _settings(self) -> Settings:
         names = (field.name for field in fields(Settings) if field.name != "progress")
         values = {name: getattr(self, name) for name in names}
-        return Settings(**values, progress=self._say if self.verbose else None)
+        return Settings(**values, progress=progress_of(self.verbose))
 
     def _remember(self, record: FittedRecord) -> None:
         self._record = record

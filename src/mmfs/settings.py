@@ -1,10 +1,9 @@
 """The parameters of a fit, as they were when it began."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-Progress = Callable[[str, float | None, float | None], None]  # what, how much is done, of how much
+from mmfs.progress import Progress
 
 
 @dataclass(frozen=True)

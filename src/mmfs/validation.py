@@ -231,14 +231,16 @@ def refuse_elsewhere(X: Any, name: str) -> None:
         )
 
 
-def check_finite(columns: Columns, names: Array | None, numbers: Array | None = None) -> None:
-    """After the first scan: no column may hold NaN, infinity, or numbers whose squares overflow.
+def check_scanned(
+    columns: Columns, n_columns: int, names: Array | None, numbers: Array | None = None
+) -> None:
+    """After the first scan: some column must vary, and all must be finite, and their squares.
 
-    `numbers` are those of the columns in X, if they are not all there.
+    `numbers` are those of the columns in X, which has n_columns, if they are not all there.
     """
     n_bad, first = columns.not_finite()
     if n_bad == 0:
-        return
+        return refuse_constant(n_columns, columns.n_usable)
     j = first if numbers is None else int(numbers[first])
     values = columns.values(np.array([first])).ravel()
     wrong = np.flatnonzero(~np.isfinite(values))

@@ -30,7 +30,7 @@ class Baseline(Selector):
         """The data, and how many features were asked for, or `unasked`."""
         check_parameters(self)
         data = self._read(X, y, **options)
-        asked, n_usable = self.n_features_to_select, int(data.usable.sum())
+        asked, n_usable = self.n_features_to_select, data.columns.n_usable
         return data, number_to_select(asked, data.X.shape[1], n_usable, unasked)
 
     def _states(self, data: Data) -> tuple[States, Array]:

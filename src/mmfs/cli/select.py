@@ -163,6 +163,7 @@ def _fitted(
         cv=folds(cv),
         rule=rule,
         selector=how.selector(None, progress).set_params(gamma="auto"),
+        refit=auto,
         random_state=how.seed,
         n_jobs=how.jobs,
         verbose=progress.function,

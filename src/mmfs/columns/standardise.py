@@ -63,6 +63,11 @@ class Adjustment:
         """Whether all rows weigh 1 and nothing but the mean is taken out."""
         return self.root is None and self.covariates is None
 
+    def refuse(self, what: str) -> None:
+        """For what knows only centred and scaled columns."""
+        if not self.plain:
+            raise ValueError(f"{what} takes neither weights nor covariates.")
+
     @property
     def n_covariates(self) -> int:
         return 0 if self.covariates is None else self.covariates.shape[1]

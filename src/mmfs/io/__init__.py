@@ -5,7 +5,7 @@ from mmfs.io.labels import file_and_part
 from mmfs.io.outputs import Outputs
 from mmfs.io.reading import Asked, read_table
 from mmfs.io.store import convert_to_store, write_store
-from mmfs.io.streams import FileProblem, Progress, checksum
+from mmfs.io.streams import FileProblem, checksum
 from mmfs.io.svmlight import read_svmlight
 from mmfs.io.table import Table, without_formula
 
@@ -15,7 +15,6 @@ __all__ = [
     "Asked",
     "FileProblem",
     "Outputs",
-    "Progress",
     "Table",
     "checksum",
     "convert_to_store",

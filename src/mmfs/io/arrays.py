@@ -10,8 +10,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from mmfs.io.arrow import dense_block
-from mmfs.io.streams import FileProblem, Progress, file_problems, open_stream
+from mmfs.io.streams import FileProblem, file_problems, open_stream
 from mmfs.io.table import Table, Wanted, position
+from mmfs.progress import Progress
 
 Array = np.ndarray
 

@@ -9,9 +9,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mmfs.io.streams import FileProblem, Progress, file_problems
+from mmfs.io.streams import FileProblem, file_problems
 from mmfs.io.table import Table, Wanted, position
 from mmfs.optional import require
+from mmfs.progress import Progress
 
 Array = np.ndarray
 

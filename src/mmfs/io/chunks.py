@@ -19,10 +19,11 @@ from mmfs.io.arrays import (
     with_parts,
 )
 from mmfs.io.external_sort import LABELS, Part
-from mmfs.io.streams import FileProblem, Progress, open_stream
+from mmfs.io.streams import FileProblem, open_stream
 from mmfs.io.svmlight import parsed_rows
 from mmfs.io.table import Table, Wanted
 from mmfs.optional import require
+from mmfs.progress import Progress
 from mmfs.sources import RowStream, stacked
 
 Array = np.ndarray

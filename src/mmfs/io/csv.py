@@ -24,9 +24,10 @@ from mmfs.io.arrow import (
     with_some,
 )
 from mmfs.io.outputs import open_output
-from mmfs.io.streams import FileProblem, Progress, file_problems, open_stream
+from mmfs.io.streams import FileProblem, file_problems, open_stream
 from mmfs.io.table import Table, Wanted, position, unique_names
 from mmfs.optional import require
+from mmfs.progress import Progress
 
 Array = np.ndarray
 

@@ -20,7 +20,8 @@ import scipy.sparse as sp
 
 from mmfs._compiled import placing
 from mmfs.io.arrays import plain
-from mmfs.io.streams import FileProblem, Progress
+from mmfs.io.streams import FileProblem
+from mmfs.progress import Progress
 from mmfs.sources import tidy
 
 Array = np.ndarray

@@ -17,9 +17,10 @@ from mmfs.io.chunks import (
     text_parts,
 )
 from mmfs.io.outputs import Outputs
-from mmfs.io.streams import FileProblem, Progress, split_compression
+from mmfs.io.streams import FileProblem, split_compression
 from mmfs.io.svmlight import read_svmlight, write_svmlight
 from mmfs.io.table import Table, Wanted, without_formulas
+from mmfs.progress import Progress
 from mmfs.sources import Elsewhere, is_store, open_store
 
 Array = np.ndarray

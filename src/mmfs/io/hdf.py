@@ -11,9 +11,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from mmfs.io.arrays import MOST_PACKED, matrix, plain
-from mmfs.io.streams import FileProblem, Progress, file_problems
+from mmfs.io.streams import FileProblem, file_problems
 from mmfs.io.table import Table, Wanted, position
 from mmfs.optional import require
+from mmfs.progress import Progress
 
 BYTES_AT_ONCE = 1 << 26
 

@@ -9,9 +9,10 @@ import scipy.sparse as sp
 
 from mmfs.io.arrays import matrix
 from mmfs.io.outputs import open_output
-from mmfs.io.streams import FileProblem, Progress, file_problems, open_stream
+from mmfs.io.streams import FileProblem, file_problems, open_stream
 from mmfs.io.table import Table, Wanted
 from mmfs.optional import require
+from mmfs.progress import Progress
 
 KIND = "Matrix Market file"
 TYPES = {"real": np.float64, "integer": np.int64, "pattern": None}

@@ -14,8 +14,9 @@ from mmfs.io import csv
 from mmfs.io.chunks import Parts, as_rows
 from mmfs.io.formats import STORE, Format, Reader, format_of
 from mmfs.io.labels import Matching, file_and_part, is_file, labels_of_rows, names_of_columns
-from mmfs.io.streams import FileProblem, Progress
+from mmfs.io.streams import FileProblem
 from mmfs.io.table import NoSuchName, Table, Wanted, unique_names
+from mmfs.progress import Progress
 
 Array = np.ndarray
 

@@ -27,8 +27,9 @@ from mmfs.io.external_sort import LABELS, Part, Runs, synced
 from mmfs.io.formats import STORE
 from mmfs.io.outputs import FORCE, OrderlyEnd
 from mmfs.io.reading import Asked
-from mmfs.io.streams import FileProblem, Progress
+from mmfs.io.streams import FileProblem
 from mmfs.io.table import Table, unique_names
+from mmfs.progress import Progress
 from mmfs.sources import Elsewhere, Store, open_store
 from mmfs.sources.store import (
     CHECKED,

@@ -7,17 +7,15 @@ import io
 import lzma
 import os
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from mmfs.errors import InputError
 from mmfs.optional import require
+from mmfs.progress import Progress
 from mmfs.sources.store import HEADER
-
-# Told what goes on, how much of it is done, and how much there is.
-Progress = Callable[[str, float, float], None]
 
 COMPRESSIONS = (".gz", ".xz", ".bz2", ".zst")
 BUFFER = 1 << 20

@@ -19,8 +19,9 @@ from mmfs._compiled import placing
 from mmfs._compiled import svmlight as text_of
 from mmfs.io.growing import Counts, Growing
 from mmfs.io.outputs import open_output
-from mmfs.io.streams import FileProblem, Progress, Stream, open_stream
+from mmfs.io.streams import FileProblem, Stream, open_stream
 from mmfs.io.table import Table
+from mmfs.progress import Progress
 from mmfs.validation import is_int
 
 Array = np.ndarray

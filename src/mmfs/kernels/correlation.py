@@ -55,8 +55,9 @@ class Correlation(OfColumns):
         if a.U is None:
             return self.columns.scan(a.block.combine(alphas), reduce, each, keep)
         U = with_own_output(a.U)
-        weights = (alphas[:, :, None] * U[:, None, :]).reshape(len(alphas), -1)
-        aligned = Aligned(reduce, U.shape[1])
+        n, width = U.shape
+        weights = (alphas[:, :, None] * U[:, None, :]).reshape(n, alphas.shape[1] * width)
+        aligned = Aligned(reduce, width)
         return self.columns.scan(a.block.combine(weights), aligned, each, keep)
 
     def by_entries(self, fetched: FetchedColumns, most: float) -> "OfEntries | None":

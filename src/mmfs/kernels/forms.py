@@ -61,10 +61,7 @@ def of_block(block: Block, U: Array) -> Matrix:
 
 def of_all(columns: Columns, U: Array) -> Matrix:
     """By the correlations of all columns of the data, in directions U."""
-    if not columns.adjustment.plain:
-        raise ValueError(
-            "solver='dcd' takes neither weights nor covariates; use solver='working_set'."
-        )
+    columns.adjustment.refuse("solver='dcd'")
     facts, source, U = columns.everything, columns.source.columnwise, np.ascontiguousarray(U)
     form: Any
     if isinstance(source, ArraySource):

@@ -3,6 +3,7 @@
 import warnings
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -103,19 +104,29 @@ class Chooser(WithPath):
     selector: MMFS | None
 
     @abstractmethod
-    def _choose(self, *data: Any, **how: Any) -> tuple[MMFS, Fit]:
-        """The selector with the number of features and gamma that are best, and its fit."""
+    def _choose(
+        self, prepared: PreparedProblem, rng: np.random.Generator, **how: Any
+    ) -> dict[str, Any]:
+        """The parameters of the selector that are best."""
 
-    def _fit(self, X: Any, y: Any, **how: Any) -> Fit:
+    def _fit(self, X: Any, y: Any, **how: Any) -> Fit | None:
         check_parameters(self)
-        self._check_options(given_selector(self))
-        best, done = self._choose(X, y, **how)
-        self.best_selector_ = best
-        self.best_gamma_, self.best_n_features_ = best.gamma_, len(best.indices_)
-        self.indices_, self.n_features_in_ = best.indices_, best.n_features_in_
-        self.__dict__.pop("feature_names_in_", None)  # of an earlier fit
+        best = given_selector(self)
+        self._check_options(best)
+        prepared, rng = best._prepare(X, y)
+        for name in ("indices_", "best_selector_", "feature_names_in_"):  # of an earlier fit
+            self.__dict__.pop(name, None)
+        self.n_features_in_ = best.n_features_in_
         if hasattr(best, "feature_names_in_"):
             self.feature_names_in_ = best.feature_names_in_
+        chosen = self._choose(prepared, rng, **how)
+        if not self.refit:
+            self.best_gamma_, self.best_n_features_ = chosen["gamma"], chosen["n_features_to_select"]
+            return None
+        settings = replace(prepared.settings, **chosen)
+        done = best.set_params(**chosen)._fit_prepared(replace(prepared, settings=settings), rng)
+        self.best_selector_, self.indices_ = best, best.indices_
+        self.best_gamma_, self.best_n_features_ = best.gamma_, len(best.indices_)
         return done
 
     def _check_options(self, selector: MMFS) -> None:

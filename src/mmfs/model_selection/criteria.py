@@ -5,9 +5,9 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.special import gammaln
 
-from mmfs.fit import Fit, solver_options
-from mmfs.model_selection.base import SELECTOR, Chooser, given_selector, most_features
-from mmfs.prepare import PreparedProblem, with_gamma
+from mmfs.fit import solver_options
+from mmfs.model_selection.base import SELECTOR, Chooser, most_features
+from mmfs.prepare import PreparedProblem
 from mmfs.selector import MMFS
 from mmfs.solvers import Point, solve, solve_path
 from mmfs.validation import Rule, is_int, is_name, one_of
@@ -105,9 +105,9 @@ class MMFSIC(Chooser):
                 f"MMFSIC needs theta=0.5, got {selector.theta}; use MMFSCV to choose with another."
             )
 
-    def _choose(self, X: Any, y: Any) -> tuple[MMFS, Fit]:
-        selector = given_selector(self)
-        prepared, rng = selector._prepare(X, y)
+    def _choose(
+        self, prepared: PreparedProblem, rng: np.random.Generator, **_: Any
+    ) -> dict[str, Any]:
         problem, options = prepared.problem, solver_options(prepared.settings, rng)
         most = min(self.max_features or most_features(prepared), prepared.n_rows // 2)
         last = solve(problem, prepared.support_rule(most), **options)
@@ -117,9 +117,7 @@ class MMFSIC(Chooser):
         self.criterion_ = np.where(
             self.n_support_ <= max(most, 1), self._values(prepared, points), np.inf
         )
-        gamma = float(self.gammas_[np.argmin(self.criterion_)])
-        selector.set_params(gamma=gamma)
-        return selector, selector._fit_prepared(with_gamma(prepared, gamma), rng)
+        return {"gamma": float(self.gammas_[np.argmin(self.criterion_)])}
 
     def _values(self, prepared: PreparedProblem, points: list[Point]) -> Array:
         n_rows, q, n_columns = prepared.n_rows, prepared.n_outputs, prepared.n_usable

@@ -32,11 +32,11 @@ from mmfs.model_selection.base import (
     settle_task,
 )
 from mmfs.model_selection.path import GRID
-from mmfs.prepare import CONSTRAINED
+from mmfs.prepare import CONSTRAINED, PreparedProblem
 from mmfs.selector import MMFS
 from mmfs.solvers import Stop, solve_path
 from mmfs.target import QUANTITIES, Target
-from mmfs.validation import Rule, aligned, is_int, is_name, one_of
+from mmfs.validation import FLAG, Rule, aligned, is_int, is_name, one_of
 from mmfs.warn import warn_caller
 
 Array = np.ndarray
@@ -79,6 +79,9 @@ class MMFSCV(Chooser):
         the fewest features whose mean score is at most one standard error below the best.
     selector : MMFS or None, default=None
         All other options of the selection, such as its kernel.
+    refit : bool, default=True
+        Whether to select from all rows with what was chosen. Without that the scores of the
+        candidates are all there is.
     random_state : int or None, default=0
         Shuffles the folds.
     n_jobs : int or None, default=None
@@ -91,7 +94,8 @@ class MMFSCV(Chooser):
     best_selector_ : MMFS
         The chosen selector, fitted on all rows.
     best_n_features_, best_gamma_, best_score_, best_index_
-        What was chosen, the mean of its scores, and its position in `cv_results_`.
+        What was chosen (without `refit`, gamma may be "auto"), the mean of its scores, and its
+        position in `cv_results_`.
     cv_results_ : dict of arrays
         A value per candidate: `n_features`, `gamma` ("auto" stands for each number's own),
         `mean_test_score`, `std_test_score`, `se_test_score`, `rank_test_score` and
@@ -128,6 +132,7 @@ class MMFSCV(Chooser):
         "gammas": Rule(lambda v: is_name(v, "auto") or GRID.holds(v), f"'auto', {GRID.wanted}"),
         "rule": one_of("best", "one_se"),
         "selector": SELECTOR,
+        "refit": FLAG,
     }
 
     def __init__(
@@ -140,6 +145,7 @@ class MMFSCV(Chooser):
         scoring: Any = None,
         rule: str = "best",
         selector: MMFS | None = None,
+        refit: bool = True,
         random_state: Any = 0,
         n_jobs: int | None = None,
         verbose: Any = 0,
@@ -151,6 +157,7 @@ class MMFSCV(Chooser):
         self.scoring = scoring
         self.rule = rule
         self.selector = selector
+        self.refit = refit
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
@@ -161,14 +168,14 @@ class MMFSCV(Chooser):
             self._fit(X, y, groups=groups)
         return self
 
+    def _fit(self, X: Any, y: Any, **how: Any) -> Fit | None:
+        return super()._fit(X, y, groups=aligned(X, how.get("groups"), "groups"))
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "indices_")
+
     def _check_options(self, selector: MMFS) -> None:
         super()._check_options(selector)
-        if isinstance(self.scoring, list | tuple | set | dict):
-            raise ValueError("MMFSCV chooses by one score; pass one `scoring`, not several.")
-        if selector.formulation == "constrained" and not is_name(self.gammas, "auto"):
-            raise InputError("gammas have no meaning with ", CONSTRAINED, "; leave gammas='auto'.")
-
-    def _choose(self, X: Any, y: Any, groups: Any = None) -> tuple[MMFS, Fit]:
         if self.estimator is not None and not hasattr(self.estimator, "fit"):
             hint = f"; for up to {self.estimator} features pass n_features={self.estimator}"
             raise ValueError(
@@ -179,14 +186,22 @@ class MMFSCV(Chooser):
             raise ValueError(
                 f"estimator is what features are judged by; pass {self.estimator!r} as selector=."
             )
-        selector = given_selector(self)
-        data = self._read(X, y, selector.task, selector.center)
-        settle_task(selector.set_params(n_jobs=None, verbose=0), data.target)
-        labels, groups = for_estimators(data), aligned(X, groups, "groups")
+        if isinstance(self.scoring, list | tuple | set | dict):
+            raise ValueError("MMFSCV chooses by one score; pass one `scoring`, not several.")
+        if selector.formulation == "constrained" and not is_name(self.gammas, "auto"):
+            raise InputError("gammas have no meaning with ", CONSTRAINED, "; leave gammas='auto'.")
+
+    def _choose(
+        self, prepared: PreparedProblem, rng: np.random.Generator, **how: Any
+    ) -> dict[str, Any]:
+        selector, data = given_selector(self).set_params(n_jobs=None, verbose=0), prepared.data
+        assert data is not None  # `check_resampled`
+        settle_task(selector, data.target)
+        labels, groups = for_estimators(data), how["groups"]
         estimator = default_estimator(data.target) if self.estimator is None else self.estimator
         scorer = check_scoring(estimator, scoring=self.scoring)
         self.score_name_ = name_of_score(self.scoring, self.estimator, data.target)
-        candidates = self._candidates(data)
+        candidates = self._candidates(prepared.n_usable)
         folds = splitter(self.cv, data.target, self.random_state, groups)
         splits = list(folds.split(data.X, labels, groups))
         if not splits:
@@ -206,11 +221,9 @@ class MMFSCV(Chooser):
                 f"the number of features chosen, {MOST}, is the largest that was tried; pass "
                 "n_features with larger ones."
             )
-        best = given_selector(self).set_params(**chosen._asdict())
-        return best, best._fit(X, y)
+        return chosen._asdict()
 
-    def _candidates(self, data: Data) -> list[Candidate]:
-        n_usable = int(data.usable.sum())
+    def _candidates(self, n_usable: int) -> list[Candidate]:
         numbers = self.n_features
         if numbers is None or is_int(numbers):
             most = min(MOST, n_usable) if numbers is None else numbers

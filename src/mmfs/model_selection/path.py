@@ -87,7 +87,7 @@ def mmfs_path(
     if unknown:
         raise TypeError(f"mmfs_path and MMFS have no parameter {min(unknown)!r}.")
     selector = MMFS(**options)
-    prepared, rng = selector._prepare(X, y, leave_out_empty=True)
+    prepared, rng = selector._prepare(X, y)
     check_has_path(prepared.settings)
     problem, how = prepared.problem, solver_options(prepared.settings, rng)
     k = prepared.number(selector.n_features_to_select)

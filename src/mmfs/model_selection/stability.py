@@ -172,7 +172,7 @@ class StabilitySelector(Selector):
         check_resampled(selector, "StabilitySelector")
         selector = clone(selector)
         data = self._read(X, y, getattr(selector, "task", "auto"))
-        n_columns = int(data.usable.sum())
+        n_columns = data.columns.n_usable
         if len(data.y) < 4:
             raise ValueError(f"X has {len(data.y)} rows; halves of them need at least 4.")
         q = self._per_half(selector.n_features_to_select, n_columns)

@@ -57,7 +57,7 @@ def along_path(
     tol: float,
     max_iter: int,
     rng: np.random.Generator,
-    progress: Any = None,
+    on_round: Any = None,
 ) -> list[Point]:
     """A point for every stop; `start` holds columns known to matter, such as a support.
 
@@ -67,7 +67,7 @@ def along_path(
     if start is None:
         last, options = (
             stops[-1],
-            {"tol": tol, "max_iter": max_iter, "rng": rng, "progress": progress},
+            {"tol": tol, "max_iter": max_iter, "rng": rng, "on_round": on_round},
         )
         start = working_set(replace(problem, C=last.C), last.rule, **options).J
     if len(start) > tuning.GRAM_LIMIT:
@@ -103,8 +103,8 @@ def along_path(
                 relative_gap=found.relative_gap,
                 n_iter=n_iter,
             )
-        if progress:
-            progress(n_iter, len(fetched.J), max(some.relative_gap for some in certificates))
+        if on_round:
+            on_round(n_iter, len(fetched.J), max(some.relative_gap for some in certificates))
         todo = unfinished
         if not todo:
             break

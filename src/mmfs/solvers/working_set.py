@@ -105,9 +105,9 @@ def working_set(
     max_iter: int,
     rng: np.random.Generator,
     whole: bool = False,
-    progress: Any = None,
+    on_round: Any = None,
 ) -> Solution:
-    """After every round `progress(round, columns, gap)` is told."""
+    """After every round `on_round(round, columns, gap)` is told."""
     n_first = min(max(tuning.LEAST_ADDED, tuning.FIRST * rule.fewest), tuning.GRAM_LIMIT)
     best, r = problem.Q.most_relevant(n_first + 1)
     here = WorkingSet(problem, best[:n_first], tol)
@@ -131,8 +131,8 @@ def working_set(
             here.fetched, alpha, gamma, copies=here.copies, n_others=n_more, whole=whole
         )
         others = certificate.others
-        if progress:
-            progress(n_iter, len(alpha), certificate.relative_gap)
+        if on_round:
+            on_round(n_iter, len(alpha), certificate.relative_gap)
         closed = certificate.relative_gap <= tol
         here.eps = max(here.finest, min(here.eps, tuning.ROUGH * certificate.violation))
         exact = fixed or descent.eps <= here.finest

@@ -11,15 +11,15 @@ import scipy.sparse as sp
 
 Array = np.ndarray
 
-# Columns that may be empty without it being worth the trouble: a share of them, or so few.
-WORTHWHILE, FEW = 0.5, 10_000
+# Columns that may be empty without it being worth the trouble: a share of them.
+WORTHWHILE = 0.5
 
 
 def filled(indptr: Array) -> tuple[Array | None, Array]:
     """Which compressed columns have entries, and where they begin; None if most of them do."""
     n_columns = len(indptr) - 1
     left = np.flatnonzero(indptr[1:] != indptr[:-1])
-    if n_columns <= FEW or not 0 < len(left) <= WORTHWHILE * n_columns:
+    if not 0 < len(left) <= WORTHWHILE * n_columns:
         return None, indptr
     return left, np.append(indptr[left], indptr[-1])
 
@@ -27,7 +27,7 @@ def filled(indptr: Array) -> tuple[Array | None, Array]:
 def without_empty_rows(X: Any) -> tuple[Any, Array | None]:
     """Of compressed rows X the columns with entries, compressed, and which; None if most have."""
     n_rows, n_columns = X.shape
-    few = n_columns > FEW and 0 < X.nnz <= WORTHWHILE * n_columns
+    few = 0 < X.nnz <= WORTHWHILE * n_columns
     if not few or X.indices.min() < 0 or X.indices.max() >= n_columns:  # refused later
         return X, None
     used = np.zeros(n_columns, dtype=bool)
