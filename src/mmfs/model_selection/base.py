@@ -121,7 +121,8 @@ class Chooser(WithPath):
             self.feature_names_in_ = best.feature_names_in_
         chosen = self._choose(prepared, rng, **how)
         if not self.refit:
-            self.best_gamma_, self.best_n_features_ = chosen["gamma"], chosen["n_features_to_select"]
+            self.best_gamma_ = chosen["gamma"]
+            self.best_n_features_ = chosen["n_features_to_select"]
             return None
         settings = replace(prepared.settings, **chosen)
         done = best.set_params(**chosen)._fit_prepared(replace(prepared, settings=settings), rng)
