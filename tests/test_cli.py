@@ -17,9 +17,9 @@ import mmfs
 from mmfs import MMFS
 from mmfs.__main__ import main
 from mmfs.cli import app
+from mmfs.cli.demo import run_demo
 from mmfs.cli.select import _show_scores
 from mmfs.datasets import make_planted
-from mmfs.demo import run_demo
 from mmfs.io import Table, read_table, write_table
 
 pytestmark = pytest.mark.slow

@@ -16,7 +16,7 @@ SOURCE = Path(__file__).parents[1] / "src" / "mmfs"
 
 # A room may use those to its left.
 ROOMS = [
-    ["_compiled", "errors", "optional", "warn"],
+    ["_compiled", "errors", "optional", "progress", "warn"],
     ["order", "settings", "sources"],
     ["columns"],
     ["discretize", "hsic", "target"],
@@ -36,7 +36,6 @@ ROOMS = [
     ["io"],
     ["datasets"],
     ["report"],
-    ["demo"],
     ["cli"],
     ["__main__"],
 ]

@@ -14,9 +14,9 @@ from scipy.io import loadmat
 from sklearn.feature_extraction.text import CountVectorizer
 
 from mmfs.io import FileProblem, read_svmlight
-from mmfs.progress import Progress
 from mmfs.io.streams import file_problems, open_stream
 from mmfs.optional import require
+from mmfs.progress import Progress
 
 Array = np.ndarray
 Parts = dict[str, Any]  # of a Dataset

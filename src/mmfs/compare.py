@@ -4,6 +4,7 @@ import time
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -35,7 +36,7 @@ from mmfs.validation import aligned, is_int, refuse_elsewhere
 from mmfs.warn import warn_caller
 
 Array = np.ndarray
-Ranking = Callable[[Any, Array, int], Array]  # of (X, y, k): the k best columns, best first
+Ranking = Callable[[Target, Any, Array, int], Array]  # the k best columns of X, best first
 
 NUMBERS_COMPARED = (1, 2, 5, 10, 20, 50, 100)
 FOR_CLASSES = {"fgm", "gdm", "svmrfe", "chi2", "l1_svm"}
@@ -47,51 +48,36 @@ class Method(NamedTuple):
     nested: bool  # whether the best k are the first of any longer ranking
 
 
-def _ours(selector: Any, nested: bool) -> Callable[[Target], Method]:
-    def for_target(target: Target) -> Method:
-        one = clone(selector)
+def _ours(selector: Any, nested: bool) -> Method:
+    def rank(target: Target, X: Any, y: Array, k: int) -> Array:
+        one = clone(selector).set_params(n_features_to_select=k)
         settle_task(one, target)
+        return select_from_part(one, X, y)
 
-        def rank(X: Any, y: Array, k: int) -> Array:
-            return select_from_part(one.set_params(n_features_to_select=k), X, y)
-
-        return Method(rank, nested)
-
-    return for_target
+    return Method(rank, nested)
 
 
-def _filter(for_classes: Any, for_quantities: Any = None) -> Callable[[Target], Method]:
-    def for_target(target: Target) -> Method:
+def _filter(for_classes: Any, for_quantities: Any = None) -> Method:
+    def rank(target: Target, X: Any, y: Array, k: int) -> Array:
         score = for_classes if target.of_classes else for_quantities
+        if score is None:
+            raise ValueError("it is for classes, but y holds quantities.")
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # constant columns: they rank last
+            scores = SelectKBest(score, k="all").fit(X, y).scores_
+        return in_order(np.where(np.isnan(scores), np.inf, -scores), k)
 
-        def rank(X: Any, y: Array, k: int) -> Array:
-            if score is None:
-                raise ValueError("it is for classes, but y holds quantities.")
-            with np.errstate(all="ignore"), warnings.catch_warnings():
-                warnings.simplefilter("ignore", UserWarning)  # constant columns: they rank last
-                scores = SelectKBest(score, k="all").fit(X, y).scores_
-            return in_order(np.where(np.isnan(scores), np.inf, -scores), k)
-
-        return Method(rank, nested=True)
-
-    return for_target
+    return Method(rank, nested=True)
 
 
-def _l1_svm(X: Any, y: Array, k: int) -> Array:
+def _l1_svm(target: Target, X: Any, y: Array, k: int) -> Array:
     scale = StandardScaler(with_mean=not sp.issparse(X))
     svm = LinearSVC(penalty="l1", dual=False, max_iter=10_000, random_state=0)
     weights = np.abs(make_pipeline(scale, svm).fit(X, y)[-1].coef_).sum(axis=0)
     return in_order(-weights, k, below=0.0)
 
 
-def _mutual_info(score: Any) -> Any:
-    def seeded(X: Any, y: Array) -> Array:
-        return score(X, y, random_state=0)
-
-    return seeded
-
-
-METHODS: dict[str, Callable[[Target], Method]] = {
+METHODS = {
     "mmfs": _ours(MMFS(), nested=False),
     "maxrel": _ours(MaxRel(), nested=True),
     "mrmr": _ours(MRMR(), nested=True),
@@ -102,8 +88,11 @@ METHODS: dict[str, Callable[[Target], Method]] = {
     "svmrfe": _ours(SVMRFE(), nested=False),
     "f_test": _filter(f_classif, f_regression),
     "chi2": _filter(chi2),
-    "mutual_info": _filter(_mutual_info(mutual_info_classif), _mutual_info(mutual_info_regression)),
-    "l1_svm": lambda target: Method(_l1_svm, nested=True),
+    "mutual_info": _filter(
+        partial(mutual_info_classif, random_state=0),
+        partial(mutual_info_regression, random_state=0),
+    ),
+    "l1_svm": Method(_l1_svm, nested=True),
 }
 
 
@@ -247,7 +236,7 @@ def compare(
             if name in problems:
                 continue
             try:
-                work = (method, X_train, y_train, numbers)
+                work = (method, target, X_train, y_train, numbers)
                 (chosen, seconds[name][fold]), warnings_ = with_warnings(_selections, work)
             except ValueError as error:
                 problems[name] = str(error)
@@ -276,10 +265,8 @@ def _methods(asked: Sequence[str] | None, options: MMFS, data: Data) -> dict[str
     for name in asked:
         if name not in METHODS:
             raise ValueError(f"there is no method {name!r}; methods are {', '.join(METHODS)}.")
-    made = {name: METHODS[name](data.target) for name in asked}
-    if "mmfs" in made:
-        made["mmfs"] = _ours(options, nested=False)(data.target)
-    return made
+    methods = METHODS | {"mmfs": _ours(options, nested=False)}
+    return {name: methods[name] for name in asked}
 
 
 def _numbers(asked: Sequence[int] | None, n_usable: int) -> Array:
@@ -297,15 +284,17 @@ def _numbers(asked: Sequence[int] | None, n_usable: int) -> Array:
     return np.array(numbers)
 
 
-def _selections(method: Method, X: Any, y: Array, numbers: Array) -> tuple[list[Array], float]:
+def _selections(
+    method: Method, target: Target, X: Any, y: Array, numbers: Array
+) -> tuple[list[Array], float]:
     """The columns for each number, and the time for the largest."""
     start = time.perf_counter()
-    longest = method.rank(X, y, int(numbers[-1]))
+    longest = method.rank(target, X, y, int(numbers[-1]))
     seconds = time.perf_counter() - start
     if len(longest) == 0:
         raise ValueError("it selects nothing here.")
     chosen = [
-        longest[:k] if method.nested or k == numbers[-1] else method.rank(X, y, int(k))
+        longest[:k] if method.nested or k == numbers[-1] else method.rank(target, X, y, int(k))
         for k in numbers
     ]
     return [np.sort(J) for J in chosen], seconds

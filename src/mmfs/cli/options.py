@@ -4,9 +4,9 @@ import inspect
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, get_type_hints
+from typing import Annotated, Any
 
 import typer
 
@@ -111,26 +111,15 @@ class Source:
         return {str(path): checksum(path) for path in self.files}
 
     def read(self, report: Reporter) -> Table:
-        return read_table(self.data, **self._how(report), stream=self.stream)
+        return read_table(self.data, **self._options(report), stream=self.stream)
 
     def asked(self, report: Reporter) -> Asked:
-        return Asked(self.data, **self._how(report))
+        return Asked(self.data, **self._options(report))
 
-    def _how(self, report: Reporter) -> dict[str, Any]:
-        return {
-            "target": self.target,
-            "groups": self.groups,
-            "names": self.names,
-            "include": self.include or (),
-            "exclude": self.exclude or (),
-            "numbers_only": self.numbers_only,
-            "transpose": self.transpose,
-            "by": self.by,
-            "by_order": self.by_order,
-            "number_duplicates": self.number_duplicates,
-            "format": self.format,
-            "progress": report,
-        }
+    def _options(self, report: Reporter) -> dict[str, Any]:
+        given = {name: value for name, value in vars(self).items() if value is not None}
+        del given["data"], given["stream"]
+        return given | {"progress": report}
 
     def read_labelled(self, report: Reporter) -> Table:
         table = self.read(report)
@@ -196,22 +185,9 @@ class How:
                 raise ValueError(f"--gamma is 'auto' or a number, not {gamma!r}.") from None
         if self.jobs == 0:
             raise ValueError("--jobs is a number of threads, or -1 for as many as there are cores.")
-        return MMFS(
-            n_features,
-            gamma=gamma,
-            C=self.C,
-            theta=self.theta,
-            kernel=self.kernel,
-            relevance=self.relevance,
-            formulation=self.formulation,
-            rank=self.rank,
-            task=self.task,
-            center=self.center,
-            tol=self.tol,
-            random_state=self.seed,
-            n_jobs=self.jobs,
-            verbose=report.function,
-        )
+        options = vars(self) | {"gamma": gamma}
+        seed, jobs = options.pop("seed"), options.pop("jobs")
+        return MMFS(n_features, random_state=seed, n_jobs=jobs, verbose=report.function, **options)
 
 
 @dataclass(frozen=True)
@@ -344,45 +320,25 @@ def command(app: typer.Typer, function: Callable[..., None], name: str | None = 
 
     It is called with a Reporter, then with its parameters as keywords.
     """
-    hints = get_type_hints(function, include_extras=True) | {"talk": Talk}
     own = dict(inspect.signature(function).parameters)
     del own["progress"]
-    own["talk"] = inspect.Parameter("talk", inspect.Parameter.KEYWORD_ONLY)
-    given: list[inspect.Parameter] = []
-    for parameter in own.values():
-        kind = hints[parameter.name]
-        if kind in GROUPS:
-            given += _parameters(kind)
-        else:
-            given.append(parameter.replace(annotation=kind))
+    own["talk"] = inspect.Parameter("talk", inspect.Parameter.KEYWORD_ONLY, annotation=Talk)
+    groups = {name: one.annotation for name, one in own.items() if one.annotation in GROUPS}
+    members = {name: inspect.signature(group).parameters for name, group in groups.items()}
+    given = [
+        option.replace(kind=inspect.Parameter.KEYWORD_ONLY)
+        for name, one in own.items()
+        for option in members.get(name, {name: one}).values()
+    ]
 
     def run(**values: Any) -> None:
-        arguments: dict[str, Any] = {
-            name: _gathered(hints[name], values) if hints[name] in GROUPS else values[name]
-            for name in own
-        }
-        talk = arguments.pop("talk")
+        for name, group in groups.items():
+            values[name] = group(**{member: values.pop(member) for member in members[name]})
+        talk = values.pop("talk")
         with one_sentence(talk.quiet, talk.debug) as progress:
-            function(progress, **arguments)
+            function(progress, **values)
 
     run.__signature__ = inspect.Signature(given)  # type: ignore[attr-defined]
     run.__annotations__ = {parameter.name: parameter.annotation for parameter in given}
     run.__name__, run.__doc__ = function.__name__, function.__doc__
     app.command(name)(run)
-
-
-def _gathered(group: Any, values: dict[str, Any]) -> Any:
-    return group(**{field.name: values[field.name] for field in fields(group)})
-
-
-def _parameters(group: Any) -> list[inspect.Parameter]:
-    hints = get_type_hints(group, include_extras=True)
-    return [
-        inspect.Parameter(
-            field.name,
-            inspect.Parameter.KEYWORD_ONLY,
-            default=inspect.Parameter.empty if field.default is MISSING else field.default,
-            annotation=hints[field.name],
-        )
-        for field in fields(group)
-    ]

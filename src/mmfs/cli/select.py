@@ -126,7 +126,10 @@ def select(
         if ranking is not None:
             write_ranking(record["selected"], outputs.stage(ranking), escape)
         if report is not None:
-            save_page(_page(record, selection, selector, data, path, scores), report, outputs)
+            alike = SimilarityDisplay.from_estimator(
+                selector, data.data, names=data.name, plot=False
+            )
+            save_page(selection_page(record, selection, alike, path, scores), report, outputs)
     progress.close()
     if as_record:
         print(as_json(record))
@@ -178,18 +181,6 @@ def _fitted(
     else:
         scores.chosen = len(selector.indices_)
     return selector, scores, path
-
-
-def _page(
-    record: dict[str, Any],
-    selection: SelectionDisplay,
-    selector: MMFS,
-    data: Table,
-    path: PathDisplay | None,
-    scores: ScoresDisplay | None,
-) -> str:
-    similarity = SimilarityDisplay.from_estimator(selector, data.data, names=data.name, plot=False)
-    return selection_page(record, selection, similarity, path, scores)
 
 
 def write_ranking(rows: list[dict[str, Any]], path: Path, escape: bool) -> None:

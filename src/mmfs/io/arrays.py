@@ -4,7 +4,7 @@ import io
 import math
 import zipfile
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -20,19 +20,8 @@ Array = np.ndarray
 LONGEST_HEADER, MOST_PACKED = 1 << 16, 1100
 
 
-def array_problems(path: Path) -> Any:
-    return file_problems(path, "NumPy file", (Exception,))
-
-
-class Header(NamedTuple):
-    """What an array in a file says of itself."""
-
-    shape: tuple[int, ...]
-    dtype: np.dtype
-
-
-def array_header(file: Any, size: int) -> Header:
-    """Read the header of an array, which has `size` bytes in all, and leave the file behind it.
+def array_header(file: Any, size: int) -> tuple[tuple[int, ...], np.dtype]:
+    """Read shape and type of an array, which has `size` bytes in all; leave the file behind them.
 
     Nothing is set aside for an array that cannot be there.
     """
@@ -51,7 +40,7 @@ def array_header(file: Any, size: int) -> Header:
     left = size - 8 - len(length) - n_bytes
     if min(shape, default=0) < 0 or math.prod(shape) * dtype.itemsize > left:
         raise ValueError(f"it says that it has the shape {shape}, but has {left:,} bytes")
-    return Header(shape, dtype)
+    return shape, dtype
 
 
 class Archive:
@@ -63,7 +52,7 @@ class Archive:
         self._arrays = np.load(file, allow_pickle=False)
         self.files: list[str] = self._arrays.files
 
-    def header(self, name: str) -> Header:
+    def header(self, name: str) -> tuple[tuple[int, ...], np.dtype]:
         member = self._zip.getinfo(f"{name}.npy")
         packed = member.compress_size
         if packed > self._size or member.file_size > MOST_PACKED * packed:
@@ -75,11 +64,11 @@ class Archive:
         self.header(name)
         return self._arrays[name]
 
-    def n_dimensions(self, name: str) -> int:
+    def is_matrix(self, name: str) -> bool:
         try:
-            return len(self.header(name).shape)
+            return len(self.header(name)[0]) == 2
         except (ValueError, KeyError):  # not an array of numbers or text
-            return 0
+            return False
 
 
 def read_npy(path: Path, wanted: Wanted, progress: Progress | None) -> Table:
@@ -88,7 +77,7 @@ def read_npy(path: Path, wanted: Wanted, progress: Progress | None) -> Table:
 
 
 def read_array(path: Path) -> Array:
-    with array_problems(path):
+    with file_problems(path, "NumPy file"):
         with path.open("rb") as file:
             if file.read(2) == b"PK":
                 raise FileProblem(f"{path} is an archive of several arrays; call it .npz.")
@@ -99,7 +88,7 @@ def read_array(path: Path) -> Array:
 
 def read_npz(path: Path, wanted: Wanted, progress: Progress | None) -> Table:
     """X, or a sparse matrix as SciPy saves it, with y, feature_names and row_names if there."""
-    with open_stream(path, progress) as stream, array_problems(path):
+    with open_stream(path, progress) as stream, file_problems(path, "NumPy file"):
         if stream.file.peek(6)[:6] == b"\x93NUMPY":
             raise FileProblem(f"{path} is a single array; call it .npy.")
         parts = Archive(stream.file, path.stat().st_size)
@@ -108,8 +97,13 @@ def read_npz(path: Path, wanted: Wanted, progress: Progress | None) -> Table:
         elif "indptr" in parts.files:
             X = _sparse(parts, stream.file)
         else:
-            X = parts[only_matrix(parts.files, parts.n_dimensions, path)]
-        return with_parts(X, parts.files, parts.__getitem__, wanted, path)
+            found = ["X"] if "X" in parts.files else [*filter(parts.is_matrix, parts.files)]
+            if len(found) != 1:
+                raise FileProblem(
+                    f"{path} has {len(found)} matrices; call the one with the data X."
+                )
+            X = parts[found[0]]
+        return with_parts(X, parts, wanted, path)
 
 
 def _sparse(parts: Archive, file: Any) -> Any:
@@ -120,30 +114,29 @@ def _sparse(parts: Archive, file: Any) -> Any:
     return sp.load_npz(file)
 
 
-def with_parts(
-    X: Any, names: Any, get: Any, wanted: Wanted, path: Path, shape: Any = None
-) -> Table:
-    """A table from what a file holds under several names; of X perhaps its shape alone."""
+def with_parts(X: Any, parts: Archive, wanted: Wanted, path: Path, shape: Any = None) -> Table:
+    """A table from what an archive holds; of X perhaps its shape alone."""
+    names = parts.files
     target = wanted.target or ("y" if "y" in names else None)
 
     def labels(name: str | None) -> Array | None:
         if name is None:
             return None
-        position(name, list(names), f"part of {path} called")
-        values = np.asarray(get(name))
+        position(name, names, f"part of {path} called")
+        values = np.asarray(parts[name])
         if values.ndim not in (1, 2) or values.dtype.kind not in "biufSUO":
             raise FileProblem(f"{name!r} in {path} is not a column of labels or numbers.")
         return as_text(values) if values.dtype.kind in "SO" else values
 
     def text(name: str) -> Array | None:
-        return as_text(get(name)) if name in names else None
+        return as_text(parts[name]) if name in names else None
 
     y, groups = labels(target), labels(wanted.groups)
     rows = text("row_names") if "row_names" in names else text("sample_ids")
     if not wanted.features:
         return Table(X, y, None, rows, target, groups)
     if wanted.target is None and "target_name" in names:
-        target = as_text(get("target_name"))[0]
+        target = as_text(parts["target_name"])[0]
     X, names_of = X if shape else matrix(X, path), text("feature_names")
     checked = ((names_of, 1, "feature_names"), (rows, 0, "row_names"), (y, 0, target))
     for found, axis, what in checked:
@@ -159,16 +152,6 @@ def as_text(values: Any) -> Array:
         return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
 
     return np.array([one(value) for value in np.ravel(values).tolist()], dtype=object)
-
-
-def only_matrix(names: Any, n_dimensions: Any, path: Path) -> str:
-    """X, or the only matrix there is."""
-    if "X" in names:
-        return "X"
-    found = [name for name in names if n_dimensions(name) == 2]
-    if len(found) != 1:
-        raise FileProblem(f"{path} has {len(found)} matrices; call the one with the data X.")
-    return found[0]
 
 
 def matrix(X: Any, path: Path | str) -> Any:

@@ -1,7 +1,7 @@
 """Parquet and Arrow files, and columns of Arrow tables as a matrix."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from itertools import compress
 from operator import not_
 from pathlib import Path
@@ -32,41 +32,21 @@ UNNAMED = ("", "__index_level_0__", "Unnamed: 0")
 SMALL = ("float", "halffloat", "int8", "int16", "uint8", "uint16", "bool")
 
 
-def read_parquet(path: Path, wanted: Wanted, progress: Progress | None) -> Table:
-    """The wanted columns of a Parquet file, a few hundred at a time."""
-    parquet = require("pyarrow.parquet", "data")
-    with arrow_problems(path, "Parquet"):
-        file = parquet.ParquetFile(path, pre_buffer=False)
+class Opened(NamedTuple):
+    """A file or table: its columns, and what gets some of them."""
 
-        def columns(names: list[str]) -> Any:
-            return file.read(columns=names)
-
-        return _read(path, file.schema_arrow, file.metadata.num_rows, columns, wanted, progress)
+    schema: Any
+    n_rows: int
+    select: Callable[[list[str]], Any]
 
 
-def read_arrow(path: Path, wanted: Wanted, progress: Progress | None) -> Table:
-    """The wanted columns of an Arrow (Feather) file, which is mapped into memory."""
-    with arrow_problems(path, "Arrow"):
-        table, select = _opened(path)
-        return _read(path, table.schema, table.num_rows, select, wanted, progress)
+def _parquet(path: Path) -> Opened:
+    file = require("pyarrow.parquet", "data").ParquetFile(path, pre_buffer=False)
+    return Opened(file.schema_arrow, file.metadata.num_rows, lambda names: file.read(columns=names))
 
 
-def parquet_columns(path: Path, name: str, by: str | None) -> dict[str, list]:
-    """A column of a Parquet file, and those that may name its rows."""
-    with arrow_problems(path, "Parquet"):
-        file = require("pyarrow.parquet", "data").ParquetFile(path, pre_buffer=False)
-        return file.read(columns=with_some(file.schema_arrow.names, path, name, by)).to_pydict()
-
-
-def arrow_columns(path: Path, name: str, by: str | None) -> dict[str, list]:
-    """A column of an Arrow file, and those that may name its rows."""
-    with arrow_problems(path, "Arrow"):
-        table, select = _opened(path)
-        return select(with_some(table.column_names, path, name, by)).to_pydict()
-
-
-def _opened(path: Path) -> tuple[Any, Callable[[list[str]], Any]]:
-    """The table of an Arrow file, and what gets columns of it, which are checked before use."""
+def _arrow(path: Path) -> Opened:
+    """Mapped into memory; columns are checked before use."""
     pyarrow = require("pyarrow", "data")
     table = pyarrow.ipc.open_file(pyarrow.memory_map(str(path))).read_all()
 
@@ -75,7 +55,24 @@ def _opened(path: Path) -> tuple[Any, Callable[[list[str]], Any]]:
         columns.validate(full=True)
         return columns
 
-    return table, select
+    return Opened(table.schema, table.num_rows, select)
+
+
+OPEN = {"Parquet": _parquet, "Arrow": _arrow}
+
+
+def read_wanted(kind: str, path: Path, wanted: Wanted, progress: Progress | None) -> Table:
+    """The wanted columns of a Parquet or Arrow (Feather) file."""
+    with file_problems(path, kind):
+        opened = OPEN[kind](path)
+        return from_columns(path, opened, _roles(path, opened.schema, wanted), wanted, progress)
+
+
+def read_some(kind: str, path: Path, name: str, by: str | None) -> dict[str, list]:
+    """A column of such a file, and those that may name its rows."""
+    with file_problems(path, kind):
+        opened = OPEN[kind](path)
+        return opened.select(with_some(opened.schema.names, path, name, by)).to_pydict()
 
 
 def with_some(names: list[str], path: Path, *asked: str | None) -> list[str]:
@@ -84,18 +81,6 @@ def with_some(names: list[str], path: Path, *asked: str | None) -> list[str]:
     for name in wanted:
         position(name, names, f"column in {path} called")
     return list(dict.fromkeys([*names[:NAME_CANDIDATES], *wanted]))
-
-
-def _read(
-    path: Path,
-    schema: Any,
-    n_rows: int,
-    columns: Callable[[list[str]], Any],
-    wanted: Wanted,
-    progress: Progress | None,
-) -> Table:
-    roles = _roles(path, schema, wanted)
-    return from_columns(path, schema, n_rows, columns, roles, wanted, progress)
 
 
 def numeric_roles(path: Path, schema: Any, wanted: Wanted) -> "Roles":
@@ -111,16 +96,12 @@ def _roles(path: Path, schema: Any, wanted: Wanted) -> "Roles":
     names = list(schema.names)
     if len(set(names)) < len(names):
         raise FileProblem(f"{path} has several columns of one name; rename them.")
-    index = [name for name in _pandas_index(schema) if name in names]
+    noted = (schema.pandas_metadata or {}).get("index_columns", [])
+    index = [name for name in noted if isinstance(name, str) and name in names]
     if len(index) == 1 and index[0] != names[0]:  # pandas puts it last
         names = [index[0], *(name for name in names if name != index[0])]
     first_type = "string" if index else str(schema.field(names[0]).type) if names else ""
     return roles_of(path, names, wanted, first_type)
-
-
-def _pandas_index(schema: Any) -> list[str]:
-    noted = (schema.pandas_metadata or {}).get("index_columns", [])
-    return [name for name in noted if isinstance(name, str)]
 
 
 class Roles(NamedTuple):
@@ -144,28 +125,23 @@ def roles_of(path: Path, names: list[str], wanted: Wanted, first_type: str) -> R
 
 
 def from_columns(
-    path: Path,
-    schema: Any,
-    n_rows: int,
-    columns: Callable[[list[str]], Any],
-    roles: Roles,
-    wanted: Wanted,
-    progress: Progress | None,
+    path: Path, opened: Opened, roles: Roles, wanted: Wanted, progress: Progress | None
 ) -> Table:
-    """A table from Arrow columns, of which `columns` gets some."""
+    """A table from Arrow columns."""
     features, rows = roles
-    features, left_out = _numbers(schema, features, wanted)
-    kind = common_type(schema.field(name).type for name in features)
-    X = np.empty((n_rows, len(features)), dtype=kind, order="F")
+    features, left_out = _numbers(opened.schema, features, wanted)
+    small = all(str(opened.schema.field(name).type) in SMALL for name in features)
+    kind = np.float32 if small else np.float64
+    X = np.empty((opened.n_rows, len(features)), dtype=kind, order="F")
     for start in range(0, len(features), BATCH):
         if progress:
             progress("reading", start, len(features))
-        batch = columns(features[start : start + BATCH])
+        batch = opened.select(features[start : start + BATCH])
         for offset, name in enumerate(batch.column_names):
             X[:, start + offset] = numbers_of(batch.column(name), name, path)
 
     def one(name: str) -> Any:
-        return columns([name]).column(name)
+        return opened.select([name]).column(name)
 
     y = None if wanted.target is None else values_of(one(wanted.target), wanted.target, path)
     groups = None if wanted.groups is None else values_of(one(wanted.groups), wanted.groups, path)
@@ -192,10 +168,6 @@ def _numbers(schema: Any, features: list[str], wanted: Wanted) -> tuple[list[str
         return features, []
     numeric = [str(schema.field(name).type).startswith(NUMERIC) for name in features]
     return list(compress(features, numeric)), list(compress(features, map(not_, numeric)))
-
-
-def common_type(types: Iterator[Any]) -> Any:
-    return np.float32 if all(str(kind) in SMALL for kind in types) else np.float64
 
 
 def numbers_of(column: Any, name: str, path: Path) -> Array:
@@ -258,10 +230,6 @@ def _offending(column: Any) -> str:
     return "numbers written as text"
 
 
-def arrow_problems(path: Path, kind: str) -> Any:
-    return file_problems(path, kind, (Exception,))
-
-
 def as_arrow(table: Table) -> Any:
     """An Arrow table: names of rows, features, target."""
     pyarrow = require("pyarrow", "data")
@@ -269,8 +237,11 @@ def as_arrow(table: Table) -> Any:
     columns: list[tuple[str, Any]] = [(table.name(j), X[:, j]) for j in range(X.shape[1])]
     if table.row_names is not None:
         columns.insert(0, ("", table.row_names))
-    if table.y is not None:
-        columns += target_columns(table)
+    name = table.target_name or "target"
+    if table.y is not None and table.y.ndim == 1:
+        columns.append((name, table.y))
+    elif table.y is not None:
+        columns += [(f"{name}_{i}", values) for i, values in enumerate(table.y.T)]
     names = [name for name, _ in columns]
     if len(set(names)) < len(names):
         twice = Counter(names).most_common(1)[0][0]
@@ -280,14 +251,6 @@ def as_arrow(table: Table) -> Any:
         for _, values in columns
     ]
     return pyarrow.table(made, names)
-
-
-def target_columns(table: Table) -> list[tuple[str, Array]]:
-    name = table.target_name or "target"
-    assert table.y is not None
-    if table.y.ndim == 1:
-        return [(name, table.y)]
-    return [(f"{name}_{i}", values) for i, values in enumerate(table.y.T)]
 
 
 def dense_block(X: Any) -> Array:

@@ -13,13 +13,12 @@ from mmfs.io import arrow, csv
 from mmfs.io.arrays import (
     Archive,
     array_header,
-    array_problems,
     matrix,
-    read_array,
+    read_npy,
     with_parts,
 )
 from mmfs.io.external_sort import LABELS, Part
-from mmfs.io.streams import FileProblem, open_stream
+from mmfs.io.streams import FileProblem, file_problems, open_stream
 from mmfs.io.svmlight import parsed_rows
 from mmfs.io.table import Table, Wanted
 from mmfs.optional import require
@@ -59,7 +58,7 @@ def parquet_parts(path: Path, wanted: Wanted, progress: Progress | None) -> Part
     def opened() -> Any:
         return parquet.ParquetFile(path, pre_buffer=False)
 
-    with arrow.arrow_problems(path, "Parquet"):
+    with file_problems(path, "Parquet"):
         file = opened()
         roles = arrow.numeric_roles(path, file.schema_arrow, wanted)
         n_rows = file.metadata.num_rows
@@ -92,7 +91,7 @@ def _arrow_parts(
 
     def read() -> Iterator[Part]:
         done = 0
-        with arrow.arrow_problems(path, "table"):
+        with file_problems(path, "table"):
             filled = (batch for batch in batches() if batch.num_rows)  # others are no parts
             for batch in filled:
                 done += batch.num_rows
@@ -126,13 +125,7 @@ def _labels(batch: Any, name: str | None, path: Path) -> Array | None:
 
 
 def npy_parts(path: Path, wanted: Wanted, progress: Progress | None) -> Parts:
-    X = matrix(read_array(path), path)
-
-    def read() -> Iterator[Part]:
-        for rows, share in _slices(X.shape[0], X.shape[1]):
-            yield Part(X[rows], share=share)
-
-    return Parts(read, Table(None))
+    return table_parts(read_npy(path, wanted, progress))
 
 
 def table_parts(table: Table) -> Parts:
@@ -140,9 +133,12 @@ def table_parts(table: Table) -> Parts:
 
     def read() -> Iterator[Part]:
         X = table.X.tocsr() if sp.issparse(table.X) else table.X
-        width = max(1, X.nnz // X.shape[0]) if sp.issparse(X) else X.shape[1]
-        for rows, share in _slices(X.shape[0], width):
-            yield _of_rows(X[rows], table, rows, share)
+        n_rows, width = X.shape
+        width = X.nnz // n_rows if sp.issparse(X) else width
+        height = max(1, SIZE // max(width, 1))
+        for start in range(0, n_rows, height):
+            rows = slice(start, min(start + height, n_rows))
+            yield _of_rows(X[rows], table, rows, rows.stop / n_rows)
 
     return Parts(read, table)
 
@@ -155,25 +151,18 @@ def _of_rows(X: Any, known: Table, rows: slice, share: float) -> Part:
     return Part(X, y, groups, names, share)
 
 
-def _slices(n_rows: int, width: int) -> Iterator[tuple[slice, float]]:
-    height = max(1, SIZE // max(width, 1))
-    for start in range(0, n_rows, height):
-        stop = min(start + height, n_rows)
-        yield slice(start, stop), stop / n_rows
-
-
 def npz_parts(path: Path, wanted: Wanted, progress: Progress | None) -> Parts | None:
     """Compressed rows in an archive, entry by entry; None for what else is in one."""
-    with open_stream(path) as stream, array_problems(path):
+    with open_stream(path) as stream, file_problems(path, "NumPy file"):
         parts = Archive(stream.file, path.stat().st_size)
         if "indptr" not in parts.files or parts["format"].item() != b"csr":
             return None
         indptr, shape = parts["indptr"].astype(np.int64), tuple(parts["shape"].tolist())
-        known = with_parts(None, parts.files, parts.__getitem__, wanted, path, shape)
+        known = with_parts(None, parts, wanted, path, shape)
     height = max(1, SIZE * shape[0] // max(int(indptr[-1]), 1))
 
     def read() -> Iterator[Part]:
-        with array_problems(path), zipfile.ZipFile(path) as archive:
+        with file_problems(path, "NumPy file"), zipfile.ZipFile(path) as archive:
             indices, data = (Member(archive, f"{name}.npy") for name in ("indices", "data"))
             for start in range(0, shape[0], height):
                 ends = indptr[start : start + height + 1]

@@ -14,8 +14,8 @@ from mmfs.errors import Parameter
 from mmfs.io.arrow import (
     NUMERIC,
     UNNAMED,
+    Opened,
     Roles,
-    arrow_problems,
     as_arrow,
     from_columns,
     is_number,
@@ -49,7 +49,8 @@ def read_text(path: Path, wanted: Wanted, progress: Progress | None) -> Table:
     table = _parsed(path, header, asked, progress, texts=wanted.labels)
     first = str(table.schema.field(names[0]).type) if names[0] in read else ""
     roles = roles_of(path, names, wanted, first)
-    made = from_columns(path, table.schema, table.num_rows, table.select, roles, wanted, None)
+    opened = Opened(table.schema, table.num_rows, table.select)
+    made = from_columns(path, opened, roles, wanted, None)
     y, groups = (None if some is None else as_labels(some) for some in (made.y, made.groups))
     return replace(made, y=y, groups=groups)
 
@@ -102,7 +103,7 @@ def text_columns(path: Path, name: str, by: str | None) -> dict[str, list]:
     return _parsed(path, header, read, None, texts=read).to_pydict()
 
 
-def write_text(table: Table, path: Path, separator: str, compression: str) -> None:
+def write_text(table: Table, path: Path, compression: str, separator: str) -> None:
     arrow_csv = require("pyarrow.csv", "data")
     rows, first = as_arrow(table), True
     with open_output(path, compression) as file:
@@ -182,10 +183,10 @@ def _tables(
     """The columns to read, some megabytes of lines at a time, as Arrow tables."""
     pyarrow, arrow_csv = require("pyarrow", "data"), require("pyarrow.csv", "data")
     types = types | {name: pyarrow.string() for name in read if name in UNNAMED}
-    with open_stream(path, progress) as stream, arrow_problems(path, "CSV"):
+    with open_stream(path, progress) as stream, file_problems(path, "CSV"):
         for _ in range(header.n_lines):
             stream.file.readline()
-        for lines in _blocks(stream):
+        for lines in _blocks(stream.file):
             yield arrow_csv.read_csv(native(lines), *_options(header, read, types, len(lines) + 1))
 
 
@@ -219,12 +220,12 @@ def in_batches(path: Path, wanted: Wanted) -> tuple[Roles, Callable[[Any], Itera
     return roles, lambda progress: _tables(path, header, read, types, progress)
 
 
-def _blocks(stream: Any) -> Iterator[bytes]:
+def _blocks(file: Any) -> Iterator[bytes]:
     """Whole lines, some megabytes at a time; a line break between quotes does not end a line."""
     begun: list[bytes] = []
-    quoted, block = False, stream.read(LINES)
+    quoted, block = False, file.read(LINES)
     while block:
-        following = stream.read(LINES)
+        following = file.read(LINES)
         end = _end_of_lines(block, quoted) if following else len(block)
         if end:
             lines = b"".join([*begun, block[:end]])

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -46,26 +47,22 @@ def _read_svm(path: Path, wanted: Wanted, progress: Progress | None) -> Table:
     return Table(X, csv.as_labels(y), groups=groups, numbered_from=first)
 
 
-def _write_separated(separator: str) -> Writer:
-    return lambda table, path, compression: csv.write_text(table, path, separator, compression)
-
-
 FORMATS = {
     "csv": Format(
-        (".csv",), csv.read_text, _write_separated(","), compressed=True,
+        (".csv",), csv.read_text, partial(csv.write_text, separator=","), compressed=True,
         columns=csv.text_columns, parts=text_parts,
     ),
     "tsv": Format(
-        (".tsv", ".tab", ".txt"), csv.read_text, _write_separated("\t"), compressed=True,
-        columns=csv.text_columns, parts=text_parts,
+        (".tsv", ".tab", ".txt"), csv.read_text, partial(csv.write_text, separator="\t"),
+        compressed=True, columns=csv.text_columns, parts=text_parts,
     ),
     "parquet": Format(
-        (".parquet", ".pq"), arrow.read_parquet, arrow.write_parquet,
-        columns=arrow.parquet_columns, parts=parquet_parts,
+        (".parquet", ".pq"), partial(arrow.read_wanted, "Parquet"), arrow.write_parquet,
+        columns=partial(arrow.read_some, "Parquet"), parts=parquet_parts,
     ),
     "arrow": Format(
-        (".arrow", ".feather", ".ipc"), arrow.read_arrow, arrow.write_arrow,
-        columns=arrow.arrow_columns,
+        (".arrow", ".feather", ".ipc"), partial(arrow.read_wanted, "Arrow"), arrow.write_arrow,
+        columns=partial(arrow.read_some, "Arrow"),
     ),
     "svmlight": Format(
         (".svm", ".svmlight", ".libsvm"), _read_svm, write_svmlight, compressed=True, named=False,

@@ -2,8 +2,6 @@
 
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +22,7 @@ PATIENCE_FACTOR, SPEED = 4, 1 << 20
 
 def _loaded(item: Any, progress: Progress | None) -> Any:
     """A matrix; a sparse one is a group as in AnnData."""
-    if not _is_sparse(item):
+    if not (hasattr(item, "keys") and {"data", "indices", "indptr"} <= set(item.keys())):
         return _in_blocks(item, progress)
     by_columns = str(item.attrs["encoding-type"]).startswith("csc")
     parts = [_in_blocks(item[name], progress) for name in ("data", "indices", "indptr")]
@@ -51,7 +49,7 @@ def _in_blocks(dataset: Any, progress: Progress | None) -> np.ndarray:
 def read_h5ad(path: Path, wanted: Wanted, progress: Progress | None) -> Table:
     """X, names of var and obs, and a column of obs as the target."""
     read_elem = require("anndata.io", "anndata").read_elem
-    with _opened(path) as file:
+    with file_problems(path, "HDF5"), _opened(path) as file:
         if not {"X", "obs", "var"} <= set(file):
             raise FileProblem(f"{path} is not an AnnData file: it lacks X, obs or var.")
         obs, var = read_elem(file["obs"]), read_elem(file["var"])
@@ -79,32 +77,15 @@ def write_h5ad(table: Table, path: Path, compression: str) -> None:
     obs = pandas.DataFrame(index=rows)
     if table.y is not None:
         obs[table.target_name or "target"] = plain(table.y)
-    X = table.X if isinstance(table.X, np.ndarray) else _as_matrix(table.X)
+    X = table.X
+    if not isinstance(X, np.ndarray):
+        X = sp.csc_matrix(X) if X.format == "csc" else sp.csr_matrix(X)
     anndata.AnnData(X, obs=obs, var=pandas.DataFrame(index=names)).write_h5ad(path)
 
 
-def _as_matrix(X: Any) -> Any:
-    return sp.csc_matrix(X) if X.format == "csc" else sp.csr_matrix(X)
-
-
-def _is_sparse(item: Any) -> bool:
-    return hasattr(item, "keys") and {"data", "indices", "indptr"} <= set(item.keys())
-
-
-@contextmanager
-def _opened(path: Path) -> Iterator[Any]:
+def _opened(path: Path) -> Any:
+    """Looked at in another process first: HDF5 does not come back from some damaged files."""
     h5py = require("h5py", "anndata")
-    with (
-        file_problems(path, "HDF5", (Exception,)),
-        _opened_elsewhere(path),
-        h5py.File(path, "r") as file,
-    ):
-        yield file
-
-
-@contextmanager
-def _opened_elsewhere(path: Path) -> Iterator[None]:
-    """Look at a file in another process first: HDF5 does not come back from some damaged ones."""
     if sys.executable:  # none where Python is part of another program
         program = Path(__file__).with_name("_look_at_hdf.py")
         look = [sys.executable, "-P", str(program), str(path)]
@@ -120,4 +101,4 @@ def _opened_elsewhere(path: Path) -> Iterator[None]:
         if process.returncode:
             why = (said.strip().splitlines() or ["HDF5 crashes on it"])[-1]
             raise FileProblem(f"{path} cannot be read as HDF5 ({why.rstrip('.')}).")
-    yield
+    return h5py.File(path, "r")

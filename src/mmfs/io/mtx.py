@@ -24,7 +24,7 @@ MOST_EMPTY, FEW_ENTRIES = 100, 100_000
 
 def read_mtx(path: Path, wanted: Wanted, progress: Progress | None) -> Table:
     """Through pandas: SciPy's own reader does not survive damaged files."""
-    with file_problems(path, KIND, (Exception,)), open_stream(path, progress) as stream:
+    with file_problems(path, KIND), open_stream(path, progress) as stream:
         words = stream.file.readline().decode("ascii", "replace").lower().split()
         if words[:2] != ["%%matrixmarket", "matrix"] or len(words) != 5:
             raise FileProblem(f"{path} is not a {KIND}, by its first line.")

@@ -1,9 +1,7 @@
 """Files that appear whole or not at all."""
 
-import bz2
 import errno
 import gzip
-import lzma
 import os
 import secrets
 import shutil
@@ -15,7 +13,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from mmfs.errors import Parameter
-from mmfs.io.streams import FileProblem
+from mmfs.io.streams import OPENED_BY, FileProblem
 from mmfs.optional import require
 
 # Exit code after SIGTERM or SIGHUP.
@@ -129,10 +127,6 @@ def open_output(path: Path, compression: str) -> Any:
     """A binary file to write to, through a compressor if there is one."""
     if compression == ".gz":
         return gzip.GzipFile(path, "wb", mtime=0)
-    if compression == ".xz":
-        return lzma.open(path, "wb")
-    if compression == ".bz2":
-        return bz2.open(path, "wb")
     if compression == ".zst":
         return require("pyarrow", "data").CompressedOutputStream(str(path), "zstd")
-    return path.open("wb")
+    return OPENED_BY.get(compression, open)(path, "wb")

@@ -10,14 +10,15 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from mmfs.errors import InputError
 from mmfs.optional import require
 from mmfs.progress import Progress
 from mmfs.sources.store import HEADER
 
-COMPRESSIONS = (".gz", ".xz", ".bz2", ".zst")
+# What opens compressed files, but those in .zst.
+OPENED_BY: dict[str, Any] = {".gz": gzip.open, ".xz": lzma.open, ".bz2": bz2.open}
 BUFFER = 1 << 20
 
 
@@ -28,46 +29,32 @@ class FileProblem(InputError):
 def split_compression(path: Path) -> tuple[str, str]:
     """The extension that tells the format, and that of the compression, in lower case."""
     suffixes = [suffix.lower() for suffix in path.suffixes]
-    compression = suffixes.pop() if suffixes and suffixes[-1] in COMPRESSIONS else ""
+    compression = suffixes.pop() if suffixes and suffixes[-1] in (*OPENED_BY, ".zst") else ""
     return suffixes[-1] if suffixes else "", compression
 
 
-class Stream:
-    """A file being read; knows which share of it has been."""
+class Stream(NamedTuple):
+    """A file being read, and as it is decompressed."""
 
-    def __init__(self, path: Path, progress: Progress | None) -> None:
-        self._raw = _Counted(path, progress)
-        self._bytes = _decompressed(self._raw, split_compression(path)[1])
-
-    def close(self) -> None:
-        self._raw.close()
-
-    def read(self, size: int) -> bytes:
-        return self._bytes.read(size)
-
-    @property
-    def file(self) -> Any:
-        return self._bytes
+    raw: "_Counted"
+    file: Any
 
     @property
     def share(self) -> float:
-        return self._raw.tell() / max(self._raw.size, 1)
+        """Of the file, that has been read."""
+        return self.raw.tell() / max(self.raw.size, 1)
 
 
 @contextmanager
 def open_stream(path: Path, progress: Progress | None = None) -> Iterator[Stream]:
     """The bytes of a file, decompressed. Errors of the file become one sentence."""
-    with file_problems(path):
-        stream = Stream(path, progress)
-        try:
-            yield stream
-        finally:
-            stream.close()
+    with file_problems(path, errors=()), _Counted(path, progress) as raw:
+        yield Stream(raw, _decompressed(raw, split_compression(path)[1]))
 
 
 @contextmanager
 def file_problems(
-    path: Path, kind: str = "", errors: tuple[type[Exception], ...] = ()
+    path: Path, kind: str = "", errors: tuple[type[Exception], ...] = (Exception,)
 ) -> Iterator[None]:
     """What can be wrong with a file, said in one sentence; `errors` mean it is not of its kind."""
     try:
@@ -128,14 +115,8 @@ class _Counted(io.FileIO):
 
 def _decompressed(raw: _Counted, compression: str) -> Any:
     file = io.BufferedReader(raw, BUFFER)
-    if compression == ".gz":
-        return gzip.GzipFile(fileobj=file)
-    if compression == ".xz":
-        return lzma.LZMAFile(file)
-    if compression == ".bz2":
-        return bz2.BZ2File(file)
     if compression == ".zst":
         pyarrow = require("pyarrow", "data")
         unpacked = pyarrow.CompressedInputStream(pyarrow.PythonFile(file), "zstd")
         return io.BufferedReader(unpacked, BUFFER)
-    return file
+    return OPENED_BY[compression](file) if compression else file

@@ -19,7 +19,7 @@ from mmfs._compiled import placing
 from mmfs._compiled import svmlight as text_of
 from mmfs.io.growing import Counts, Growing
 from mmfs.io.outputs import open_output
-from mmfs.io.streams import FileProblem, Stream, open_stream
+from mmfs.io.streams import FileProblem, open_stream
 from mmfs.io.table import Table
 from mmfs.progress import Progress
 from mmfs.validation import is_int
@@ -218,13 +218,6 @@ def parsed_rows(
 ) -> Iterator[tuple[Rows, float]]:
     """Rows of a file in order, and which share of it has been read."""
     n_jobs = effective_n_jobs(-1 if n_jobs is None else n_jobs)
-    with open_stream(path, progress) as stream:
-        yield from _parsed(stream, path, first_column, n_jobs)
-
-
-def _parsed(
-    stream: Stream, path: Path, first_column: int, n_jobs: int
-) -> Iterator[tuple[Rows, float]]:
     pending: deque[tuple[Future, float]] = deque()
     n_lines = 0
 
@@ -238,9 +231,9 @@ def _parsed(
         n_lines += found.n_lines
         return found, share
 
-    with ThreadPoolExecutor(n_jobs) as pool:
+    with open_stream(path, progress) as stream, ThreadPoolExecutor(n_jobs) as pool:
         try:
-            for text in _whole_lines(stream):
+            for text in _whole_lines(stream.file):
                 pending.append((pool.submit(_parse, text, first_column), stream.share))
                 if len(pending) > n_jobs + 1:
                     yield oldest()
@@ -251,10 +244,10 @@ def _parsed(
                 future.cancel()
 
 
-def _whole_lines(stream: Stream) -> Iterator[bytes]:
+def _whole_lines(file: Any) -> Iterator[bytes]:
     """The text in pieces of about CHUNK bytes, cut at the ends of lines."""
     begun: list[bytes] = []
-    while block := stream.read(CHUNK):
+    while block := file.read(CHUNK):
         cut = block.rfind(b"\n") + 1
         if cut:
             yield b"".join([*begun, block[:cut]])
