@@ -95,7 +95,7 @@ def test_compiled_signatures_stay_few():
     X, y = rng.standard_normal((30, 40)), np.arange(30) % 2
     loops = (
         scans.csc_sums, scans.csc_products, scans.csr_sums, descent.dcd, active_set.newton,
-        active_set.let_b_fall, vectors.gather, counting.csc_states,
+        active_set.homotopy, vectors.gather, counting.csc_states,
     )  # fmt: skip
     before = [len(loop.signatures) for loop in loops]
     for storage in (np.asarray, sp.csc_array, sp.csc_matrix, sp.csr_array):

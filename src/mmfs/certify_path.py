@@ -1,9 +1,9 @@
 """Certificates of many solutions at once, mostly for one scan.
 
-Redundancies phi_j'w are computed over all columns for a few weights w, the anchors. Any other w is
-nearly a combination of theirs, and what remains, e, changes no redundancy by more than |phi_j| |e|:
-that clears all but a few columns of the suspicion of violating their margins, and those are
-fetched.
+Safe screening: redundancies phi_j'w are computed over all columns for a few weights w, the anchors.
+Any other w is nearly a combination of theirs, and what remains, e, changes no redundancy by more
+than |phi_j| |e| (Cauchy-Schwarz). So all but a few columns are known to meet their margins, and
+those few are fetched.
 """
 
 from dataclasses import dataclass, replace

@@ -159,6 +159,8 @@ def _some_columns(record: FittedRecord, X: Any, J: Array) -> KnownColumns:
     columns, target = data.columns, data.target
     similarity = similarity_of(settings.kernel, columns, target.Y.shape[1])
     kind = kind_of_relevance(settings)
+    if is_name(kind, "mutual_info") and not isinstance(X, np.ndarray):
+        kind = "binned_mutual_info"  # which is what it was
     if isinstance(kind, HSIC) or (isinstance(kind, str) and kind in BY_COLUMN):
         r = relevance_of(kind, None, record.y, columns=columns, target=target)
         if scores is not None:

@@ -26,7 +26,7 @@ from mmfs.validation import is_name, keeps_scores
 
 Array = np.ndarray
 
-# From this probability on, chance explains the largest relevance.
+# Level of significance: from this probability on, chance explains the largest relevance.
 CHANCE = 0.05
 
 # Dropped columns that are remembered, the most relevant ones.

@@ -253,7 +253,7 @@ def permuted_chance(F: Array, r: Array, n_columns: int, Y: Array) -> float:
 
 
 def _of_largest(tail: Any, n_columns: int) -> Any:
-    """From the probability of one column to that of any of n."""
+    """Sidak's correction: from the probability of one column to that of any of n."""
     return -np.expm1(n_columns * np.log1p(-np.minimum(tail, 1 - 1e-16)))
 
 

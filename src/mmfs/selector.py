@@ -194,7 +194,8 @@ class MMFS(WithPath):
         Iterations of the solver; how often all columns were looked at.
     n_constant_, n_duplicate_ : int
         Columns that are constant; columns that were fetched and found to be the same as another
-        (of many columns only candidates are fetched, and copies of others are not counted).
+        (of many columns only candidates are fetched, and copies of others are not counted; "dcd"
+        compares all).
     n_features_in_, feature_names_in_
         As in scikit-learn.
 

@@ -245,7 +245,7 @@ def _to_enough(alpha, free, b, n_free, n_other, v, jump, t, enough, precision):
 
 
 @njit(cache=True, nogil=True)
-def let_b_fall(Q, r, C, b, enough, precision, max_free, max_knots):
+def homotopy(Q, r, C, b, enough, precision, max_free, max_knots):
     """From b = the largest r, where alpha = 0, until there is enough.
 
     Returns alpha, b, whether there is enough (or can be no more), and whether it ended at all: not

@@ -48,7 +48,7 @@ class FCBF(Baseline):
     indices_ : ndarray
         Kept columns by SU(f; y) descending; ties go to the lower index.
     scores_ : ndarray of shape (n_features_in_,)
-        SU(f; y), NaN for constant columns and, beyond 100,000 columns, for all not kept.
+        SU(f; y), NaN for constant columns.
     support_ : ndarray of shape (n_features_in_,)
         Mask of the kept columns.
     delta_ : float

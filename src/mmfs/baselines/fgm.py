@@ -62,8 +62,7 @@ class FGM(Baseline):
         If the problem is solved, or the rounds are over, before that many are found, the
         strongest others follow.
     scores_ : ndarray of shape (n_features_in_,)
-        Length of each column's weights in the last SVM; 0 if it was not in it, NaN if constant
-        (beyond 100,000 columns: if not selected).
+        Length of each column's weights in the last SVM; 0 if it was not in it, NaN if constant.
     support_ : ndarray of shape (n_features_in_,)
         Mask of the selected columns.
     n_iter_, n_scans_ : int

@@ -36,14 +36,15 @@ class MaxRel(Baseline):
         Whether to keep `scores_`; "auto": for up to 100,000 columns.
     n_jobs : int or None, default=None
         Threads for scans of dense data and compressed columns.
+    verbose : int or callable, default=0
+        As in :class:`mmfs.MMFS`; one scan has little to report.
 
     Attributes
     ----------
     indices_ : ndarray
         Selected columns in rank order; ties go to the lower index.
     scores_ : ndarray of shape (n_features_in_,)
-        Relevance of every column, NaN for constant ones. Beyond 100,000 columns only those of
-        the selected columns are kept, and the others are NaN too.
+        Relevance of every column, NaN for constant ones.
     support_ : ndarray of shape (n_features_in_,)
         Mask of the selected columns.
     n_scans_ : int
@@ -66,6 +67,7 @@ class MaxRel(Baseline):
         random_state: Any = 0,
         keep_scores: bool | str = "auto",
         n_jobs: int | None = None,
+        verbose: Any = 0,
     ) -> None:
         self.n_features_to_select = n_features_to_select
         self.relevance = relevance
@@ -73,6 +75,7 @@ class MaxRel(Baseline):
         self.random_state = random_state
         self.keep_scores = keep_scores
         self.n_jobs = n_jobs
+        self.verbose = verbose
 
     def _fit(self, X: Any, y: Any) -> None:
         data, k = self._prepare(X, y, unasked=UNASKED, task=self.task)
@@ -120,7 +123,7 @@ class MRMR(Baseline):
         Selected columns in the order they were taken; ties go to the lower index.
     scores_ : ndarray of shape (n_features_in_,)
         The criterion when a column was taken; for the others, when the last one was. NaN for
-        constant columns and, beyond 100,000 columns, for all that were not taken.
+        constant columns.
     support_ : ndarray of shape (n_features_in_,)
         Mask of the selected columns.
     n_scans_ : int

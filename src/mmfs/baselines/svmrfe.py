@@ -59,8 +59,7 @@ class SVMRFE(Baseline):
     indices_ : ndarray
         Selected columns, the last to be dropped first; of those dropped together, by weight.
     scores_ : ndarray of shape (n_features_in_,)
-        Squared weight in the last SVM the column took part in, NaN for constant columns
-        (beyond 100,000 columns: for all not selected).
+        Squared weight in the last SVM the column took part in, NaN for constant columns.
     support_ : ndarray of shape (n_features_in_,)
         Mask of the selected columns.
     n_iter_ : int

@@ -186,6 +186,8 @@ class How:
         if self.jobs == 0:
             raise ValueError("--jobs is a number of threads, or -1 for as many as there are cores.")
         options = vars(self) | {"gamma": gamma}
+        if self.relevance == "mutual_info":  # of single columns it cannot be found again
+            options["keep_scores"] = True
         seed, jobs = options.pop("seed"), options.pop("jobs")
         return MMFS(n_features, random_state=seed, n_jobs=jobs, verbose=report.function, **options)
 

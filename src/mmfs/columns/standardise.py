@@ -26,8 +26,8 @@ SMALLEST = 1e-280
 # explain of it, if it is not more than this: the column is constant.
 OF_MEAN, OF_COVARIATES = 1e-24, 1e-12
 
-# From this mean on, in norms of what varies around it by the root of the rows, products are taken
-# about the mean: they would lose their digits otherwise. (`Adjustment.far`)
+# Cancellation: from this mean on, in norms of what varies around it by the root of the rows,
+# products are taken about the mean, and would lose their digits otherwise. (`Adjustment.far`)
 OFFSET = 1e3
 
 # Digits of a correlation that are not rounding error.

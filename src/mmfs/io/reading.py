@@ -73,7 +73,7 @@ def read_table(
     by_order : bool, default=False
         Whether to take rows of the other file in the order they are in, whatever they are called.
     format : str or None, default=None
-        "csv", "tsv", "parquet", "arrow", "svmlight", "npy", "npz", "mtx", "hdf5" or "h5ad", if the
+        "csv", "tsv", "parquet", "arrow", "svmlight", "npy", "npz", "mtx" or "h5ad", if the
         name of the file does not tell.
     stream : bool, default=False
         Whether to leave the data in the file, and to read it again, some rows at a time, whenever a

@@ -218,8 +218,8 @@ class MMFSCV(Chooser):
         chosen = self._pick(candidates, scores)
         if self.n_features is None and MOST == chosen.n_features_to_select < data.X.shape[1]:
             warn_caller(
-                f"the number of features chosen, {MOST}, is the largest that was tried; pass "
-                "n_features with larger ones."
+                f"the number of features chosen, {MOST}, is the largest that was tried; larger "
+                "ones may predict better."
             )
         return chosen._asdict()
 

@@ -1,9 +1,9 @@
-"""The columns of a working set: descent and Newton steps for one gamma, a walk for the largest."""
+"""The columns of a working set: descent and Newton steps for a gamma, homotopy for the largest."""
 
 import numpy as np
 
 from mmfs._compiled import descent as compiled
-from mmfs._compiled.active_set import Enough, let_b_fall, newton
+from mmfs._compiled.active_set import Enough, homotopy, newton
 from mmfs.kernels import FetchedColumns, Similarity
 from mmfs.kernels.forms import Known, OfGram
 from mmfs.solvers import tuning
@@ -26,7 +26,7 @@ def by_entries(Q: Similarity, fetched: FetchedColumns) -> Known | None:
 
 
 class ExactDescent(Descent):
-    """Descent, and Newton steps on the face that it has found; given Q itself, a walk along b."""
+    """Descent, and Newton steps on the face that it has found; given Q itself, homotopy in b."""
 
     def __init__(
         self, known: Known, r: Array, C: float, eps: float, rng: np.random.Generator
@@ -72,14 +72,15 @@ class ExactDescent(Descent):
             return None
         n, *limits = enough._replace(lowest=max(enough.lowest, tuning.LEAST_B * r_max))
         enough = Enough(int(n), *map(float, limits))
-        alpha, b, reached, ended = let_b_fall(
+        alpha, b, reached, ended = homotopy(
             Q, self.r, float(self.C), r_max, enough, float(precision), tuning.FOLLOW_LIMIT,
-            100 + 20 * len(self.r),
+            tuning.MORE_KNOTS + tuning.KNOTS * len(self.r),
         )  # fmt: skip
         alpha = clean(alpha)
         left = self.r - compiled.gram_product(Q, alpha)[:, 0] - b
         wrong = np.where(alpha > 0, np.where(alpha < self.C, np.abs(left), -left), left)
-        if not ended or not alpha.any() or wrong.max() > max(self.eps, 1e-9 * r_max):
+        allowed = max(self.eps, tuning.HOMOTOPY_PRECISION * r_max)
+        if not ended or not alpha.any() or wrong.max() > allowed:
             return None
         self.alpha[:] = alpha
         return Found(alpha, b / float(alpha.sum()), reached)

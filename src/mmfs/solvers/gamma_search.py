@@ -4,7 +4,7 @@ Every inner solver supplies `solve(gamma, shift)`, the alpha that minimises
 1/2 alpha'Q alpha + (gamma/2) s^2 - (r - shift)'alpha over the box on the columns it works with,
 started from the previous one; a rule calls it once or many times. The searches are over one
 number, b = gamma s + shift: all forms of the problem share one family of solutions. A solver that
-holds Q can also walk along that family: `follow`.
+holds Q can also follow that family from its beginning, by homotopy: `follow`.
 """
 
 from collections.abc import Callable
@@ -108,11 +108,12 @@ class LargestGamma:
         here = at(1.0 if start is None else start)
         upward = here.progress >= 1
         away = here.progress if upward else 1 / max(here.progress, 1e-9)
-        factor = 4.0 if start is None else min(max(away, 1.05), 4.0)
+        factor = min(away if start else np.inf, tuning.LARGEST_STEP)
+        factor = max(factor, tuning.SMALLEST_STEP)
         # Go on by growing factors until the answer turns ...
         while True:
             last, gamma = here, here.gamma * factor if upward else here.gamma / factor
-            factor = factor**1.5
+            factor = factor**tuning.STEP_GROWTH
             here = at(min(max(gamma, tuning.GAMMA_MIN), tuning.GAMMA_MAX))
             if (here.progress >= 1) != upward:
                 break
@@ -146,7 +147,7 @@ def enough_support(n: int, r_max: float, level: float = np.inf, most: int = 0) -
 
     And more, up to `most`, while b, the relevance a feature must have left, is above `level`.
     """
-    return LargestGamma(n, level, most, lowest=0.01 * r_max)
+    return LargestGamma(n, level, most, lowest=tuning.LEAST_LEFT * r_max)
 
 
 def below_level(level: float) -> LargestGamma:

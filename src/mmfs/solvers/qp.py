@@ -40,8 +40,8 @@ def quadratic_programme(
         solver, matrix = (solve_dual, gram) if features is None else (solve_primal, features)
         alpha, n = solver(matrix, r - shift, C, gamma, max_iter)
         n_iter += n
-        alpha = clean(alpha, 1e-7)
-        return np.where(alpha > (1 - 1e-7) * C, C, alpha)
+        alpha = clean(alpha, tuning.QP_UNCERTAIN)
+        return np.where(alpha > (1 - tuning.QP_UNCERTAIN) * C, C, alpha)
 
     if isinstance(rule, SumToOne):  # the library takes the constraint s = 1 as it is
         alpha, gamma = rule.exact(solve(None, 0.0)), None
@@ -112,7 +112,7 @@ def _clarabel(
     settings = clarabel.DefaultSettings()
     settings.verbose = False
     settings.max_iter = max_iter
-    settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-11
+    settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = tuning.QP_PRECISION
     H, rows = sp.csc_matrix(sp.triu(H)), sp.csc_matrix(rows)
     answer = clarabel.DefaultSolver(H, linear, rows, bounds, cones, settings).solve()
     return np.array(answer.x), np.array(answer.z), answer.iterations

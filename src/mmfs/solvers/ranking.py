@@ -12,9 +12,6 @@ from mmfs.solvers.solution import Solution
 
 Array = np.ndarray
 
-# Redundancies that differ by more are those of different columns.
-SAME_REDUNDANCY = 1e-9
-
 
 def ranked(
     problem: Problem, solution: Solution, k: int | None, order: Array | None = None
@@ -67,7 +64,7 @@ def _copies(problem: Problem, solution: Solution, J: Array, redundancy: Array) -
     if fetched.block is None:
         return none
     new = ~np.isin(J, fetched.J)
-    shared = near_another(np.concatenate([known, redundancy[new]]), SAME_REDUNDANCY)
+    shared = near_another(np.concatenate([known, redundancy[new]]), tuning.SAME_REDUNDANCY)
     suspects = J[new][shared[len(known) :]]
     if len(suspects) == 0:
         return none

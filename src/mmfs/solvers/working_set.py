@@ -28,7 +28,7 @@ class WorkingSet:
     def __init__(self, problem: Problem, J: Array, tol: float) -> None:
         self.problem = problem
         self.r_max = max(problem.r_max, np.finfo(float).tiny)
-        self.eps = self.finest = 1e-2 * tol * self.r_max
+        self.eps = self.finest = tuning.FINEST * tol * self.r_max
         self.everything = problem.Q.fetch(np.sort(J))  # copies too
         self.chosen = np.empty(0, dtype=np.intp)  # places of those that stand for themselves
         self._tell_apart()
