@@ -20,6 +20,7 @@ from mmfs.cli import app
 from mmfs.cli.demo import run_demo
 from mmfs.cli.select import _show_scores
 from mmfs.datasets import make_planted
+from mmfs.fit import fit
 from mmfs.io import Table, read_table, write_table
 
 pytestmark = pytest.mark.slow
@@ -163,6 +164,20 @@ def test_options_reach_the_selector(folder, planted):
         "task": "classification", "n_features_to_select": 5,
     }  # fmt: skip
     assert expected.items() <= found.items()
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["-k 6", "-k 6 --report a.html", "-k 6 --cv 3", "-k 6 --cv 3 --report a.html",
+     "-k auto --cv 3 --report a.html", "--report a.html"],
+)  # fmt: skip
+def test_all_rows_are_fitted_once(folder, monkeypatch, words):
+    fits = []
+    monkeypatch.setattr(
+        mmfs.selector, "fit", lambda prepared, rng: (fits.append(prepared), fit(prepared, rng))[1]
+    )
+    done("select", "planted.csv", "-t", "group", *words.split())
+    assert [prepared.n_rows for prepared in fits].count(400) == 1
 
 
 def test_number_chosen_by_cross_validation(folder):

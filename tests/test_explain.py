@@ -319,3 +319,14 @@ def test_a_copy_among_given_similarities():
     Q = np.array([[1.0, 1, 0], [1, 1, 0], [0, 0, 4]])
     selector = MMFS(1, kernel="precomputed", relevance=[0.9, 0.8, 0.1], gamma=0.1).fit(Q)
     assert selector.explain(Q, 1)["why"].iloc[0] == "the same as 0"
+
+
+def test_mutual_information_of_sparse_columns_is_found_again():
+    """It is that of states, which a single column tells."""
+    rng = np.random.default_rng(0)
+    X = sp.random_array((80, 300), density=0.3, rng=rng, format="csc")
+    y = X[:, [3]].toarray().ravel() > 0.2
+    kept = MMFS(4, relevance="mutual_info", keep_scores=True).fit(X, y)
+    other = MMFS(4, relevance="mutual_info", keep_scores=False).fit(X, y)
+    frame = other.explain(X)
+    np.testing.assert_allclose(frame["relevance"], kept.relevance_[frame.index.astype(int)])

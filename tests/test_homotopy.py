@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 
 from mmfs._compiled.active_set import Enough
 from mmfs.solvers.exact import ExactDescent, OfGram
-from mmfs.solvers.gamma_search import InnerSolver, enough_support
+from mmfs.solvers.gamma_search import InnerSolver, LargestGamma
 from mmfs.solvers.qp import solve_dual
-from mmfs.solvers.tuning import FOLLOW_LIMIT, GAMMA_MAX
+from mmfs.solvers.tuning import FOLLOW_LIMIT, GAMMA_MAX, LEAST_LEFT
 
 
 def problem(n_rows, n_columns, kernel, whole_numbers, rng):
@@ -28,6 +28,10 @@ def problem(n_rows, n_columns, kernel, whole_numbers, rng):
 
 def until(n, level=np.inf, most=0, lowest=0.0):
     return Enough(n, level, most, lowest, GAMMA_MAX)
+
+
+def largest(n, r_max):
+    return LargestGamma(n, lowest=LEAST_LEFT * r_max)
 
 
 def descent(Q, r, C=1.0):
@@ -72,8 +76,8 @@ def test_it_is_the_solution_of_a_general_solver():
 def test_there_is_no_larger_gamma_with_as_many():
     Q, r = problem(40, 60, "aligned", False, np.random.default_rng(2))
     for n in (2, 10, 25):
-        walked = enough_support(n, r.max())(descent(Q, r).solver)
-        searched = enough_support(n, r.max())(InnerSolver(descent(Q, r).solve))
+        walked = largest(n, r.max())(descent(Q, r).solver)
+        searched = largest(n, r.max())(InnerSolver(descent(Q, r).solve))
         assert walked.gamma == pytest.approx(searched.gamma, rel=3e-3)
         above = descent(Q, r).solve(1.005 * walked.gamma, 0.0)
         assert np.count_nonzero(above) < n <= np.count_nonzero(walked.alpha)
@@ -98,7 +102,7 @@ def test_what_it_refuses_is_searched_for():
     n = FOLLOW_LIMIT + 20
     assert descent(Q, r).follow(until(n), 1e-3) is None
     assert descent(Q, r).follow(until(5, 0.0, np.inf), 1e-3) is None  # on the way
-    assert np.count_nonzero(enough_support(n, 1.0)(descent(Q, r).solver).alpha) == n
+    assert np.count_nonzero(largest(n, 1.0)(descent(Q, r).solver).alpha) == n
     indefinite = np.array([[1.0, 3.0, 0.0], [3.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
     found = descent(indefinite, np.array([1.0, 0.9, 0.8])).follow(until(3), 1e-3)
     assert found is None or np.count_nonzero(found.alpha) < 3
@@ -124,6 +128,6 @@ def test_it_does_not_turn_in_circles():
         rng = np.random.default_rng(seed)
         Q, r = problem(*rng.integers([4, 5], [50, 100]), "linear", True, rng)
         n = int(rng.integers(1, len(r) + 1))
-        found = enough_support(n, r.max())(descent(Q, r, 0.3).solver)
+        found = largest(n, r.max())(descent(Q, r, 0.3).solver)
         b = found.gamma * found.alpha.sum()
         assert np.count_nonzero(found.alpha) >= n or b <= 0.0101 * r.max()

@@ -8,7 +8,7 @@ import pytest
 import scipy.sparse as sp
 from scipy.special import comb
 from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 from sklearn.model_selection import GroupKFold, KFold, StratifiedKFold, cross_val_score
 from sklearn.pipeline import make_pipeline
@@ -18,6 +18,7 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from mmfs import MMFS, MMFSCV, MMFSIC, MaxRel, mmfs_path
+from mmfs.columns import Columns
 from mmfs.datasets import make_planted
 from tests.reference.explicit import class_basis, standardised
 
@@ -340,6 +341,32 @@ def test_the_largest_number_tried_is_not_taken_in_silence():
     y = X @ rng.uniform(0.9, 1.1, 130)
     with pytest.warns(UserWarning, match="chosen, 100, is the largest that was tried"):
         MMFSCV(cv=2).fit(X, y)
+
+
+def test_all_rows_are_scanned_first_once_and_solved_once(planted, monkeypatch):
+    """For the search and for what it selects in the end; without `refit`, for the scores alone."""
+    X, y = planted
+    scanned, scan = [], Columns.first_scan
+    monkeypatch.setattr(
+        Columns, "first_scan", lambda self, Y: (scanned.append(len(Y)), scan(self, Y))[1]
+    )
+    options = {"n_features": [2, 6], "cv": 3}
+    search = MMFSCV(**options).fit(X, y)
+    assert scanned.count(len(y)) == 1 and len(scanned) == 4
+    expected = MMFS(search.best_n_features_).fit(X, y)
+    assert search.indices_.tolist() == expected.indices_.tolist()
+    assert search.best_gamma_ == expected.gamma_
+
+    scores = MMFSCV(refit=False, **options).fit(X, y)
+    assert scores.best_n_features_ == search.best_n_features_ and scores.best_gamma_ == "auto"
+    for name, values in search.cv_results_.items():
+        assert scores.cv_results_[name].tolist() == values.tolist()
+    with pytest.raises(NotFittedError):
+        scores.transform(X)
+    with pytest.raises(ValueError, match="fit_path needs refit=True"):
+        scores.fit_path(X, y)
+    again = search.set_params(refit=False).fit(X, y)
+    assert not hasattr(again, "indices_") and not hasattr(again, "best_selector_")
 
 
 def test_many_labels_or_a_selector_in_the_wrong_place(planted):

@@ -34,6 +34,7 @@ from mmfs import (
 )
 from mmfs.io import Asked, FileProblem, convert_to_store, read_table
 from mmfs.io import external_sort as runs_module
+from mmfs.solvers import tuning
 from mmfs.sources import StoreProblem
 from mmfs.sources.store import CHECKED, checksum_of, file_checksum, header_checksum
 from tests.elsewhere import ELSEWHERE
@@ -75,6 +76,17 @@ def test_parts_of_any_size_make_the_same_store(tmp_path_factory, m, n, density, 
     assert store.dtype == (np.float32 if f4 or not X.any() else np.float64)
     assert store.y.tolist() == [i % height for i in range(m)]
     assert [p.name for p in path.parent.iterdir()] == ["store"]
+
+
+@pytest.mark.parametrize("place", ELSEWHERE)
+def test_scans_are_as_many_as_in_memory(place, monkeypatch):
+    X, y = example()
+    found = MMFS(8).fit(ELSEWHERE[place](X), y)
+    assert found.n_scans_ == MMFS(8).fit(X, y).n_scans_ == 2
+    monkeypatch.setattr(tuning, "LEAST_ADDED", 5)
+    found, here = (MMFS(gamma=0.01).fit(some, y) for some in (ELSEWHERE[place](X), X))
+    assert found.n_scans_ == here.n_scans_ == found.n_iter_ + 1 > 3
+    np.testing.assert_allclose(found.alpha_, here.alpha_, atol=1e-9)
 
 
 @pytest.mark.parametrize("place", ELSEWHERE)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.datasets import raw
-from mmfs.io import Progress
+from mmfs.progress import Progress
 
 LIBSVM = "https://www.csie.ntu.edu.tw/~cjlin/libsvmtools/datasets/binary/"
 MNIST = "https://ossci-datasets.s3.amazonaws.com/mnist/"

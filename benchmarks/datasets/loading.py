@@ -11,9 +11,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from benchmarks.datasets.catalogue import CATALOGUE, Entry, Remote
-from mmfs.io import FileProblem, Outputs, Progress, checksum
+from mmfs.io import FileProblem, Outputs, checksum
 from mmfs.io.streams import file_problems
 from mmfs.optional import require
+from mmfs.progress import Progress
 
 Array = np.ndarray
 

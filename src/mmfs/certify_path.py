@@ -110,7 +110,7 @@ def _gathered(found: list[tuple[int, Array]]) -> Array:
     return np.concatenate([J for _, J in found])
 
 
-def _beside(values: Array, facts: Any, before: Array | None = None) -> Array:
+def _beside(facts: Any, values: Array, before: Array | None = None) -> Array:
     return values if before is None else np.hstack([before, values])
 
 

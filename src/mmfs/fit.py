@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, replace
 from functools import partial
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -180,17 +181,13 @@ def _scores(prepared: PreparedProblem, solution: Solution) -> dict[str, Array] |
     certificate = solution.certificate
     if certificate.redundancies is None:
         return None
-    r = np.maximum(np.concatenate(prepared.problem.Q.ask(_relevance)), 0.0)
+    r = np.maximum(np.concatenate(prepared.problem.Q.ask(attrgetter("relevance"))), 0.0)
     gradient = certificate.redundancies + certificate.b - prepared.problem.tau * r
     return {
         "relevance_": prepared.spread(r, 0.0),
         "redundancy_": prepared.spread(certificate.redundancies, 0.0),
         "gradient_": prepared.spread(gradient, certificate.b),
     }
-
-
-def _relevance(facts: Any) -> Array:
-    return facts.relevance
 
 
 def _chance(prepared: PreparedProblem, solution: Solution) -> float | None:

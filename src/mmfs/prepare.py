@@ -13,7 +13,7 @@ from mmfs.kernels import Precomputed, similarity_of
 from mmfs.problem import Problem
 from mmfs.relevance import chance_of, given, level_of_chance, relevance_of
 from mmfs.settings import Settings
-from mmfs.solvers import FixedGamma, GammaRule, SumToOne, below_level, enough_support
+from mmfs.solvers import FixedGamma, GammaRule, LargestGamma, SumToOne, tuning
 from mmfs.sources import as_source
 from mmfs.validation import (
     check_scanned,
@@ -128,15 +128,15 @@ class PreparedProblem:
                     "chance is that of as many as there are features; pass n_features_to_select or "
                     "gamma."
                 )
-            return below_level(tau * self.level_of_chance)
+            return LargestGamma(0, tau * self.level_of_chance, np.inf)
         n = min(int(np.ceil(HEAD_ROOM * k)), MOST_SUPPORT)
         if self.data is not None and self.eliminates(gamma, k):
             return self.support_rule(n, OF_CHANCE * tau * self.level_of_chance, CANDIDATES)
         return self.support_rule(n)
 
     def support_rule(self, n: int, level: float = np.inf, most: int = 0) -> GammaRule:
-        """The largest gamma with n support features (more: `enough_support`), if there are."""
-        return enough_support(n, self.problem.r_max, level, most)
+        """As `LargestGamma`, as far as there is relevance to use up."""
+        return LargestGamma(n, level, most, lowest=tuning.LEAST_LEFT * self.problem.r_max)
 
 
 def check_combinations(settings: Settings) -> None:

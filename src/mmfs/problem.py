@@ -8,13 +8,15 @@ in the constrained form b = the multiplier of s = 1: the margin of column j is m
 Constant columns have r = -inf, so that they meet any margin and are never selected.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from mmfs.kernels import FetchedColumns, Similarity
+from mmfs.kernels.base import Reduce
 from mmfs.order import in_order
 
 Array = np.ndarray
@@ -105,36 +107,23 @@ class Problem:
         if len(support):
             found = self.Q.scan(fetched.only(support), alpha[support, None], reduce)
         else:  # then nothing is redundant, and there is nothing to scan
-            found = self.Q.ask(NoWeights(reduce))
+            found = self.Q.ask(partial(no_weights, reduce))
         redundancy = np.empty(len(alpha))
-        redundancy[order] = np.concatenate([some.known for some in found])
-        others = _merged(found, n)
+        parts, told, everything = zip(*found, strict=True)
+        redundancy[order], others = np.concatenate(parts), _merged(told, n)
         certificate = certificate_of(
             alpha, redundancy, self.r(fetched) - shift, self.C, gamma, others, self.r_max - shift
         )
-        if not whole:
-            return certificate
-        everything = np.concatenate([some.everything for some in found])
-        return replace(certificate, redundancies=everything)
+        return replace(certificate, redundancies=np.concatenate(everything) if whole else None)
 
 
 # --- what is done where a block is ---------------------------------------------------------------
 
 
-class BlockGradients(NamedTuple):
-    """Of a block: redundancies of fetched columns, and the others with the smallest gradients."""
-
-    known: Array
-    J: Array
-    gradient: Array
-    redundancy: Array
-    are_all: bool
-    rest: float
-    everything: Array | None
-
-
 @dataclass(frozen=True)
 class Smallest:
+    """Of a block: redundancies of fetched columns, the others; all redundancies, if asked for."""
+
     J: Array  # the columns that were fetched, in order
     left_out: Array  # those that are not among the others, in order
     b: float
@@ -142,7 +131,7 @@ class Smallest:
     n: int
     whole: bool
 
-    def __call__(self, values: Array, facts: Any) -> BlockGradients:
+    def __call__(self, facts: Any, values: Array) -> tuple[Array, Others, Array | None]:
         redundancy = values[:, 0]
         G = facts.relevance * -self.tau
         G += self.b
@@ -152,10 +141,9 @@ class Smallest:
         rest = 0.0
         if not are_all and G[J[-1]] < ROUNDED:
             rest = max(float(np.minimum(G[J], 0.0).sum() - np.minimum(G, 0.0).sum()), 0.0)
-        return BlockGradients(
-            redundancy[inside(self.J, facts.start, len(G))], facts.start + J, G[J], redundancy[J],
-            are_all, rest, redundancy.copy() if self.whole else None,
-        )  # fmt: skip
+        known = redundancy[inside(self.J, facts.start, len(G))]
+        others = Others(facts.start + J, G[J], redundancy[J], are_all, rest)
+        return known, others, redundancy.copy() if self.whole else None
 
 
 def smallest(G: Array, n: int) -> tuple[Array, bool]:
@@ -173,24 +161,18 @@ def inside(J: Array, start: int, n: int) -> Array:
     return J[a:b] - start
 
 
-@dataclass(frozen=True)
-class NoWeights:
-    reduce: Smallest
-
-    def __call__(self, facts: Any) -> BlockGradients:
-        return self.reduce(np.zeros((len(facts.relevance), 1)), facts)
+def no_weights(reduce: Reduce, facts: Any, *each: Any) -> Any:
+    """Of a block where Q alpha is zero."""
+    return reduce(facts, np.zeros((len(facts.relevance), 1)), *each)
 
 
-def _merged(found: list[BlockGradients], n: int) -> Others:
-    J, G, redundancy = (
-        np.concatenate([getattr(some, name) for some in found])
-        for name in ("J", "gradient", "redundancy")
-    )
+def _merged(found: Sequence[Others], n: int) -> Others:
+    J, G, redundancy, are_all, rest = zip(*found, strict=True)
+    J, G, redundancy = map(np.concatenate, (J, G, redundancy))
     order = np.lexsort((J, np.round(G, GRADIENT_DIGITS)))
     kept, cut = order[:n], order[n:]
-    are_all = len(cut) == 0 and all(some.are_all for some in found)
-    rest = sum(some.rest for some in found) - float(np.minimum(G[cut], 0.0).sum())
-    return Others(J[kept], G[kept], redundancy[kept], are_all, rest)
+    left = sum(rest) - float(np.minimum(G[cut], 0.0).sum())
+    return Others(J[kept], G[kept], redundancy[kept], len(cut) == 0 and all(are_all), left)
 
 
 def _count_usable(facts: Any) -> int:

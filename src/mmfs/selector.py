@@ -1,7 +1,7 @@
 """MMFS: settings -> data -> problem -> solution -> selection -> record."""
 
 from abc import abstractmethod
-from dataclasses import fields, replace
+from dataclasses import KW_ONLY, dataclass, fields, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -88,6 +88,7 @@ class WithPath(Selector):
             return gathered(done.path_to(n_points), done.prepared, names)
 
 
+@dataclass(eq=False, repr=False)
 class MMFS(WithPath):
     r"""Max-margin feature selection: jointly most relevant, least redundant features.
 
@@ -241,46 +242,25 @@ class MMFS(WithPath):
         "keep_scores": KEEP,
     }
 
-    def __init__(
-        self,
-        n_features_to_select: int | float | None = None,
-        *,
-        gamma: float | str = "auto",
-        C: float = 1.0,
-        theta: float = 0.5,
-        kernel: Any = "aligned",
-        relevance: Any = "correlation",
-        relevance_scale: str | None = None,
-        formulation: str = "squared_bias",
-        center: bool = True,
-        rank: str = "auto",
-        solver: str = "working_set",
-        task: str = "auto",
-        tol: float = 1e-4,
-        max_iter: int = 1000,
-        keep_scores: bool | str = "auto",
-        random_state: Any = 0,
-        n_jobs: int | None = None,
-        verbose: Any = 0,
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.gamma = gamma
-        self.C = C
-        self.theta = theta
-        self.kernel = kernel
-        self.relevance = relevance
-        self.relevance_scale = relevance_scale
-        self.formulation = formulation
-        self.center = center
-        self.rank = rank
-        self.solver = solver
-        self.task = task
-        self.tol = tol
-        self.max_iter = max_iter
-        self.keep_scores = keep_scores
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    n_features_to_select: int | float | None = None
+    _: KW_ONLY
+    gamma: float | str = "auto"
+    C: float = 1.0
+    theta: float = 0.5
+    kernel: Any = "aligned"
+    relevance: Any = "correlation"
+    relevance_scale: str | None = None
+    formulation: str = "squared_bias"
+    center: bool = True
+    rank: str = "auto"
+    solver: str = "working_set"
+    task: str = "auto"
+    tol: float = 1e-4
+    max_iter: int = 1000
+    keep_scores: bool | str = "auto"
+    random_state: Any = 0
+    n_jobs: int | None = None
+    verbose: Any = 0
 
     def _fit(self, X: Any, y: Any) -> Fit:
         return self._fit_prepared(*self._prepare(X, y))

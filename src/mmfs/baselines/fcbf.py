@@ -1,5 +1,6 @@
 """FCBF: a feature goes if a more relevant one tells as much about it as it tells of the target."""
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,6 +14,7 @@ from mmfs.warn import warn_caller
 Array = np.ndarray
 
 
+@dataclass(eq=False, repr=False)
 class FCBF(Baseline):
     """Fast correlation-based filter (Yu and Liu 2003).
 
@@ -68,24 +70,14 @@ class FCBF(Baseline):
         "task": TASK,
     }
 
-    def __init__(
-        self,
-        n_features_to_select: int | float | None = None,
-        *,
-        delta: float | str = 0.0,
-        discretize: str = "three_states",
-        task: str = "auto",
-        keep_scores: bool | str = "auto",
-        n_jobs: int | None = None,
-        verbose: Any = 0,
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.delta = delta
-        self.discretize = discretize
-        self.task = task
-        self.keep_scores = keep_scores
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    n_features_to_select: int | float | None = None
+    _: KW_ONLY
+    delta: float | str = 0.0
+    discretize: str = "three_states"
+    task: str = "auto"
+    keep_scores: bool | str = "auto"
+    n_jobs: int | None = None
+    verbose: Any = 0
 
     def _fit(self, X: Any, y: Any) -> None:
         data, k = self._prepare(X, y, task=self.task)

@@ -1,5 +1,6 @@
 """FGM and GDM: groups of features found by cutting planes for a linear SVM."""
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -24,6 +25,7 @@ ROUNDS = 20
 RHO_ROUNDING = 1e-12
 
 
+@dataclass(eq=False, repr=False)
 class FGM(Baseline):
     r"""Feature generating machine (Tan, Wang and Tsang 2010; Tan, Tsang and Wang 2014).
 
@@ -88,26 +90,15 @@ class FGM(Baseline):
         "center": FLAG,
     }
 
-    def __init__(
-        self,
-        n_features_to_select: int | float | None = None,
-        *,
-        B: int = 2,
-        C: float = 1.0,
-        max_rounds: int | None = None,
-        center: bool = True,
-        keep_scores: bool | str = "auto",
-        n_jobs: int | None = None,
-        verbose: Any = 0,
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.B = B
-        self.C = C
-        self.max_rounds = max_rounds
-        self.center = center
-        self.keep_scores = keep_scores
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    n_features_to_select: int | float | None = None
+    _: KW_ONLY
+    B: int = 2
+    C: float = 1.0
+    max_rounds: int | None = None
+    center: bool = True
+    keep_scores: bool | str = "auto"
+    n_jobs: int | None = None
+    verbose: Any = 0
 
     def _fit(self, X: Any, y: Any) -> None:
         data, k = self._prepare(X, y, task="classes", center=self.center)
@@ -160,6 +151,7 @@ class FGM(Baseline):
         return np.concatenate([svm.found, in_order(-strength, k - len(svm.found))])
 
 
+@dataclass(eq=False, repr=False)
 class GDM(FGM):
     """Group discovery machine (Zhai, Tan, Ong and Tsang 2012): FGM without correlated features.
 
@@ -198,30 +190,8 @@ class GDM(FGM):
         "delta": Rule(lambda v: is_real(v) and 0 < v <= 1, "a number in (0, 1]"),
     }
 
-    def __init__(
-        self,
-        n_features_to_select: int | float | None = None,
-        *,
-        B: int = 2,
-        C: float = 1.0,
-        delta: float = 0.8,
-        max_rounds: int | None = None,
-        center: bool = True,
-        keep_scores: bool | str = "auto",
-        n_jobs: int | None = None,
-        verbose: Any = 0,
-    ) -> None:
-        super().__init__(
-            n_features_to_select,
-            B=B,
-            C=C,
-            max_rounds=max_rounds,
-            center=center,
-            keep_scores=keep_scores,
-            n_jobs=n_jobs,
-            verbose=verbose,
-        )
-        self.delta = delta
+    _: KW_ONLY
+    delta: float = 0.8
 
     def _fit(self, X: Any, y: Any) -> None:
         super()._fit(X, y)

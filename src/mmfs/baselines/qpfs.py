@@ -1,6 +1,7 @@
 """QPFS: relevance and redundancy in one quadratic programme over weights that sum to one."""
 
 from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -31,6 +32,7 @@ RANK_ROUNDING = 1e-8
 Measure = Callable[[Array], Array]  # similarities of all columns with some
 
 
+@dataclass(eq=False, repr=False)
 class QPFS(Baseline):
     r"""Quadratic programming feature selection (Rodriguez-Lujan et al. 2010).
 
@@ -111,32 +113,18 @@ class QPFS(Baseline):
         "tol": POSITIVE,
     }
 
-    def __init__(
-        self,
-        n_features_to_select: int | float | None = None,
-        *,
-        similarity: str = "mi",
-        theta: float | str = "auto",
-        nystrom: float | None = None,
-        discretize: str = "three_states",
-        task: str = "auto",
-        tol: float = 1e-6,
-        random_state: Any = 0,
-        keep_scores: bool | str = "auto",
-        n_jobs: int | None = None,
-        verbose: Any = 0,
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.similarity = similarity
-        self.theta = theta
-        self.nystrom = nystrom
-        self.discretize = discretize
-        self.task = task
-        self.tol = tol
-        self.random_state = random_state
-        self.keep_scores = keep_scores
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    n_features_to_select: int | float | None = None
+    _: KW_ONLY
+    similarity: str = "mi"
+    theta: float | str = "auto"
+    nystrom: float | None = None
+    discretize: str = "three_states"
+    task: str = "auto"
+    tol: float = 1e-06
+    random_state: Any = 0
+    keep_scores: bool | str = "auto"
+    n_jobs: int | None = None
+    verbose: Any = 0
 
     def _fit(self, X: Any, y: Any) -> None:
         data, k = self._prepare(X, y, task=self.task)

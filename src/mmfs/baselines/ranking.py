@@ -1,6 +1,7 @@
 """MaxRel and mRMR: relevance alone, and relevance against redundancy one feature at a time."""
 
 from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -18,6 +19,7 @@ Array = np.ndarray
 EPSILON = 1e-4
 
 
+@dataclass(eq=False, repr=False)
 class MaxRel(Baseline):
     """Maximal relevance: the columns that tell most about the target, each by itself.
 
@@ -58,24 +60,14 @@ class MaxRel(Baseline):
         "keep_scores": KEEP,
     }
 
-    def __init__(
-        self,
-        n_features_to_select: int | float | None = None,
-        *,
-        relevance: Any = "correlation",
-        task: str = "auto",
-        random_state: Any = 0,
-        keep_scores: bool | str = "auto",
-        n_jobs: int | None = None,
-        verbose: Any = 0,
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.relevance = relevance
-        self.task = task
-        self.random_state = random_state
-        self.keep_scores = keep_scores
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    n_features_to_select: int | float | None = None
+    _: KW_ONLY
+    relevance: Any = "correlation"
+    task: str = "auto"
+    random_state: Any = 0
+    keep_scores: bool | str = "auto"
+    n_jobs: int | None = None
+    verbose: Any = 0
 
     def _fit(self, X: Any, y: Any) -> None:
         data, k = self._prepare(X, y, unasked=UNASKED, task=self.task)
@@ -90,6 +82,7 @@ class MaxRel(Baseline):
         return tags
 
 
+@dataclass(eq=False, repr=False)
 class MRMR(Baseline):
     """Minimal redundancy, maximal relevance (Peng, Long and Ding 2005): greedy, one at a time.
 
@@ -138,24 +131,14 @@ class MRMR(Baseline):
         "task": TASK,
     }
 
-    def __init__(
-        self,
-        n_features_to_select: int | float | None = None,
-        *,
-        criterion: str = "MID",
-        discretize: str = "three_states",
-        task: str = "auto",
-        keep_scores: bool | str = "auto",
-        n_jobs: int | None = None,
-        verbose: Any = 0,
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.criterion = criterion
-        self.discretize = discretize
-        self.task = task
-        self.keep_scores = keep_scores
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    n_features_to_select: int | float | None = None
+    _: KW_ONLY
+    criterion: str = "MID"
+    discretize: str = "three_states"
+    task: str = "auto"
+    keep_scores: bool | str = "auto"
+    n_jobs: int | None = None
+    verbose: Any = 0
 
     def _fit(self, X: Any, y: Any) -> None:
         data, k = self._prepare(X, y, unasked=UNASKED, task=self.task)

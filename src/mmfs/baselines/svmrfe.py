@@ -1,6 +1,7 @@
 """SVM-RFE: train a linear SVM, drop the columns with the smallest weights, repeat."""
 
 import warnings
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -27,6 +28,7 @@ from mmfs.warn import warn_caller
 Array = np.ndarray
 
 
+@dataclass(eq=False, repr=False)
 class SVMRFE(Baseline):
     """Recursive feature elimination by a linear SVM (Guyon et al. 2002).
 
@@ -85,26 +87,15 @@ class SVMRFE(Baseline):
         "tol": POSITIVE,
     }
 
-    def __init__(
-        self,
-        n_features_to_select: int | float | None = None,
-        *,
-        step: int | float = 0.1,
-        C: float = 1.0,
-        tol: float = 0.01,
-        random_state: Any = 0,
-        keep_scores: bool | str = "auto",
-        n_jobs: int | None = None,
-        verbose: Any = 0,
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.step = step
-        self.C = C
-        self.tol = tol
-        self.random_state = random_state
-        self.keep_scores = keep_scores
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    n_features_to_select: int | float | None = None
+    _: KW_ONLY
+    step: int | float = 0.1
+    C: float = 1.0
+    tol: float = 0.01
+    random_state: Any = 0
+    keep_scores: bool | str = "auto"
+    n_jobs: int | None = None
+    verbose: Any = 0
 
     def _fit(self, X: Any, y: Any) -> None:
         refuse_elsewhere(X, "SVMRFE")

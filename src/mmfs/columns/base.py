@@ -1,16 +1,16 @@
 """M x N data seen as N standardised columns, wherever they are."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import pairwise
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from mmfs.columns.fetched import Block, DenseBlock, SparseBlock
-from mmfs.columns.standardise import Adjustment, Facts, Finish, joined
+from mmfs.columns.standardise import Adjustment, Facts, facts_from, joined
 from mmfs.order import in_order
 from mmfs.sources import ArraySource, Each, Source, as_source
 
@@ -34,7 +34,7 @@ class Columns:
         """Find centre and scale of every column, and F'Y for a target Y (M x q) with B'Y = 0."""
         self.n_scans += 1
         centered, far = self.adjustment.centered, self.adjustment.far(self.shape[0])
-        finish = Finish(centered, self.adjustment.n_covariates, far)
+        finish = partial(facts_from, centered, self.adjustment.n_covariates, far)
         V = self.adjustment.first_vectors(Y)
         self._know(self.source.first_scan(V, centered, finish, self.n_jobs))
 
@@ -49,13 +49,13 @@ class Columns:
         each: Each = (),
         keep: bool = False,
     ) -> list[Any]:
-        """reduce(F'V, facts) of every block, done where it is; V (M x q) holds a few vectors.
+        """reduce(facts, F'V) of every block, done where it is; V (M x q) holds a few vectors.
 
         Whatever else there is for `each` block is handed over too. What is to `keep` stays there.
         """
         self.n_scans += 1
         V = self.adjustment.vectors(self.adjustment.residual(V))
-        return self.source.scan(V, self.facts, Scaled(reduce), each, keep, self.n_jobs)
+        return self.source.scan(V, self.facts, partial(scaled, reduce), each, keep, self.n_jobs)
 
     def ask(self, reduce: Callable[..., Any], each: Each = (), keep: bool = False) -> list[Any]:
         """reduce(facts) of every block: no data are read."""
@@ -63,7 +63,7 @@ class Columns:
 
     def split(self, values: Array) -> list[Array]:
         """Of something with a row for every column the part of each block."""
-        starts = [*self.ask(_start), self.shape[1]]
+        starts = [*self.ask(attrgetter("start")), self.shape[1]]
         return [values[a:b] for a, b in pairwise(starts)]
 
     def set_relevance(self, r: Array) -> None:
@@ -72,27 +72,23 @@ class Columns:
 
     def most_relevant(self, n: int) -> tuple[Array, Array]:
         """The n columns with the largest relevance, in order, ties by number; and these."""
-        J, r = map(np.concatenate, zip(*self.ask(MostRelevant(n)), strict=True))
+        J, r = map(np.concatenate, zip(*self.ask(partial(most_relevant, n)), strict=True))
         order = np.lexsort((J, -r))[:n]
         return J[order], r[order]
 
     def fetch(self, J: Array, source: Source | None = None) -> Block:
         """The columns J; from another source of the same data, if that is quicker."""
-        return self.fetch_known(J, source)[0]
-
-    def fetch_known(self, J: Array, source: Source | None = None) -> tuple[Block, Facts]:
-        """The columns J, and their facts."""
         J, facts, source = np.asarray(J), self.facts_of(J), source or self.source
         if isinstance(source, ArraySource):
-            return DenseBlock(source.X, J, facts, self.adjustment), facts
+            return DenseBlock(source.X, J, facts, self.adjustment)
         X = source.fetch(J, self.n_jobs)
         if sp.issparse(X):
-            return SparseBlock.of(sp.csc_array(X), facts, self.adjustment), facts
-        return DenseBlock(X, np.arange(len(J)), facts, self.adjustment), facts
+            return SparseBlock.of(sp.csc_array(X), facts, self.adjustment)
+        return DenseBlock(X, np.arange(len(J)), facts, self.adjustment)
 
     def facts_of(self, J: Array) -> Facts:
         """What is known of the columns J: no data are read."""
-        places, parts = zip(*self.ask(Pick(np.asarray(J))), strict=True)
+        places, parts = zip(*self.ask(partial(pick, np.asarray(J))), strict=True)
         return joined(parts).only(np.argsort(np.concatenate(places), kind="stable"))
 
     def values(self, J: Array) -> Array:
@@ -139,47 +135,29 @@ class Columns:
 # --- what is done where a block is ---------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Scaled:
+def scaled(reduce: Callable[..., Any], facts: Facts, products: Array, *each: Any) -> Any:
     """From products of raw columns to those of standardised ones, and on."""
-
-    reduce: Callable[..., Any]
-
-    def __call__(self, products: Array, facts: Facts, *each: Any) -> Any:
-        return self.reduce(products * facts.inverse[:, None], facts, *each)
+    return reduce(facts, products * facts.inverse[:, None], *each)
 
 
-@dataclass(frozen=True)
-class Pick:
+def pick(J: Array, facts: Facts) -> tuple[Array, Facts]:
     """Of a block those of the columns J that are in it: which of J they are, and their facts."""
-
-    J: Array
-
-    def __call__(self, facts: Facts) -> tuple[Array, Facts]:
-        here = self.J - facts.start
-        places = np.flatnonzero((here >= 0) & (here < len(facts.center)))
-        return places, facts.only(here[places])
+    here = J - facts.start
+    places = np.flatnonzero((here >= 0) & (here < len(facts.center)))
+    return places, facts.only(here[places])
 
 
-@dataclass(frozen=True)
-class MostRelevant:
-    n: int
-
-    def __call__(self, facts: Facts) -> tuple[Array, Array]:
-        J = in_order(-facts.relevance, self.n)
-        return facts.start + J, facts.relevance[J]
+def most_relevant(n: int, facts: Facts) -> tuple[Array, Array]:
+    J = in_order(-facts.relevance, n)
+    return facts.start + J, facts.relevance[J]
 
 
-def products_alone(products: Array, facts: Facts) -> Array:
+def products_alone(facts: Facts, products: Array) -> Array:
     return products
 
 
 def _itself(facts: Facts) -> Facts:
     return facts
-
-
-def _start(facts: Facts) -> int:
-    return facts.start
 
 
 def _n_usable(facts: Facts) -> int:

@@ -21,6 +21,7 @@ class Block(Protocol):
     """Some standardised columns F, which `Columns.fetch` brings."""
 
     adjustment: Adjustment
+    facts: Facts
 
     @property
     def n_rows(self) -> int:
@@ -120,10 +121,10 @@ class SparseBlock:
     afterwards would cost them their digits.
     """
 
-    def __init__(
-        self, X: sp.csc_array, means: Array, explained: Array, adjustment: Adjustment
-    ) -> None:
-        self.X, self.means, self.explained, self.adjustment = X, means, explained, adjustment
+    def __init__(self, X: sp.csc_array, facts: Facts, adjustment: Adjustment) -> None:
+        self.X, self.facts, self.adjustment = X, facts, adjustment
+        self.means = (facts.center - facts.origin) * facts.inverse
+        self.explained = facts.explained * facts.inverse[:, None]
         self.total = adjustment.total_weight(X.shape[0])
 
     @classmethod
@@ -134,8 +135,7 @@ class SparseBlock:
         if adjustment.root is not None:
             data *= adjustment.root[X.indices]
         scaled = sp.csc_array((data, X.indices, X.indptr), shape=X.shape)
-        means = (facts.center - facts.origin) * facts.inverse
-        return cls(scaled, means, facts.explained * facts.inverse[:, None], adjustment)
+        return cls(scaled, facts, adjustment)
 
     @property
     def n_rows(self) -> int:
@@ -180,7 +180,8 @@ class SparseBlock:
         return values if root is None else np.outer(root, values)
 
     def operator(self) -> Any:
-        return SparseOperator(self)
+        many = {"matmat": self.combine, "rmatmat": self.products}
+        return LinearOperator(self.X.shape, self.combine, self.products, dtype=np.float64, **many)
 
     def dense(self) -> Array:
         out = self.X.toarray()
@@ -190,28 +191,8 @@ class SparseBlock:
         return out
 
     def join(self, other: Self) -> "SparseBlock":
-        return SparseBlock(
-            sp.hstack([self.X, other.X], format="csc"),
-            np.concatenate([self.means, other.means]),
-            np.concatenate([self.explained, other.explained]),
-            self.adjustment,
-        )
+        X = sp.hstack([self.X, other.X], format="csc")
+        return SparseBlock(X, joined([self.facts, other.facts]), self.adjustment)
 
     def only(self, which: Array) -> "SparseBlock":
-        return SparseBlock(
-            self.X[:, which], self.means[which], self.explained[which], self.adjustment
-        )
-
-
-class SparseOperator(LinearOperator):
-    """Products with a block that stays sparse."""
-
-    def __init__(self, block: SparseBlock) -> None:
-        super().__init__(np.float64, block.X.shape)
-        self.block = block
-
-    def _matmat(self, W: Array) -> Array:
-        return self.block.combine(W)
-
-    def _rmatmat(self, V: Array) -> Array:
-        return self.block.products(V)
+        return SparseBlock(self.X[:, which], self.facts.only(which), self.adjustment)

@@ -129,35 +129,28 @@ def joined(parts: Sequence[Facts]) -> Facts:
     return Facts(parts[0].start, *map(np.concatenate, each))
 
 
-@dataclass(frozen=True)
-class Finish:
+@np.errstate(invalid="ignore", over="ignore", divide="ignore")  # `inverse` marks them
+def facts_from(centered: bool, n_covariates: int, far: float, sums: Sums, start: int) -> Facts:
     """From sums of a block of columns to its facts."""
-
-    centered: bool
-    n_covariates: int
-    far: float
-
-    @np.errstate(invalid="ignore", over="ignore", divide="ignore")  # `inverse` marks them
-    def __call__(self, sums: Sums, start: int) -> Facts:
-        weight, total, d = float(sums.totals[0]), sums.products[:, 0], self.n_covariates
-        explained, products = sums.products[:, 1 : 1 + d].copy(), sums.products[:, 1 + d :]
-        squares, center, noise = sums.squares, np.zeros(len(total)), np.zeros(len(total))
-        if self.centered:
-            center = sums.origin + total / weight
-            squares = squares - total**2 / weight
-            noise = OF_MEAN * (squares + weight * center**2)
-        far = np.abs(center) > self.far * np.sqrt(np.maximum(squares, 0.0))
-        if d:
-            noise = np.maximum(noise, OF_COVARIATES * squares)
-            squares = squares - np.einsum("jd,jd->j", explained, explained)
-        lost = ~np.isfinite(squares) | ((sums.squares < SMALLEST) & (total != 0.0))
-        inverse = np.where(squares > noise, 1.0 / np.sqrt(np.maximum(squares, 0.0)), 0.0)
-        inverse[lost] = np.nan
-        origin = np.where(far & (inverse > 0), center, 0.0)
-        products = products * inverse[:, None]
-        relevance = correlation(products)
-        relevance[inverse == 0] = -np.inf
-        return Facts(start, center, inverse, origin, explained, products, relevance)
+    weight, total, d = float(sums.totals[0]), sums.products[:, 0], n_covariates
+    explained, products = sums.products[:, 1 : 1 + d].copy(), sums.products[:, 1 + d :]
+    squares, center, noise = sums.squares, np.zeros(len(total)), np.zeros(len(total))
+    if centered:
+        center = sums.origin + total / weight
+        squares = squares - total**2 / weight
+        noise = OF_MEAN * (squares + weight * center**2)
+    is_far = np.abs(center) > far * np.sqrt(np.maximum(squares, 0.0))
+    if d:
+        noise = np.maximum(noise, OF_COVARIATES * squares)
+        squares = squares - np.einsum("jd,jd->j", explained, explained)
+    lost = ~np.isfinite(squares) | ((sums.squares < SMALLEST) & (total != 0.0))
+    inverse = np.where(squares > noise, 1.0 / np.sqrt(np.maximum(squares, 0.0)), 0.0)
+    inverse[lost] = np.nan
+    origin = np.where(is_far & (inverse > 0), center, 0.0)
+    products = products * inverse[:, None]
+    relevance = correlation(products)
+    relevance[inverse == 0] = -np.inf
+    return Facts(start, center, inverse, origin, explained, products, relevance)
 
 
 def correlation(products: Array) -> Array:

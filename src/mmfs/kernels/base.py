@@ -123,19 +123,9 @@ class OfColumns(Similarity):
         return np.column_stack([facts.center, facts.inverse, facts.products])
 
     def fetch(self, J: Array) -> FetchedColumns:
-        block, facts = self.columns.fetch_known(J)
-        return FetchedColumns(J, facts.relevance, block)
+        block = self.columns.fetch(J)
+        return FetchedColumns(J, block.facts.relevance, block)
 
     def fingerprints(self, keep: bool = False) -> list[Any]:
         V = fingerprint_vectors(self.columns.shape[0])
         return self.columns.scan(V, products_alone, keep=keep)
-
-
-@dataclass(frozen=True)
-class OnProduct:
-    """Of Q alpha that is known of a block."""
-
-    reduce: Reduce
-
-    def __call__(self, facts: Any, values: Array, *each: Any) -> Any:
-        return self.reduce(values, facts, *each)

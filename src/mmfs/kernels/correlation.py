@@ -1,6 +1,6 @@
 """Similarity as correlation: the literal kernel of the paper, and the aligned one."""
 
-from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -33,9 +33,9 @@ class Correlation(OfColumns):
         self.width, self.mirrors = n_outputs or 1, self.aligned
 
     def fetch(self, J: Array) -> FetchedColumns:
-        block, facts = self.columns.fetch_known(J)
-        U = directions(facts.products) if self.aligned else None
-        return FetchedColumns(J, facts.relevance, block, U)
+        block = self.columns.fetch(J)
+        U = directions(block.facts.products) if self.aligned else None
+        return FetchedColumns(J, block.facts.relevance, block, U)
 
     def gram(self, a: FetchedColumns, b: FetchedColumns) -> Array:
         assert a.block is not None and b.block is not None
@@ -57,7 +57,7 @@ class Correlation(OfColumns):
         U = with_own_output(a.U)
         n, width = U.shape
         weights = (alphas[:, :, None] * U[:, None, :]).reshape(n, alphas.shape[1] * width)
-        aligned = Aligned(reduce, width)
+        aligned = partial(align, reduce, width)
         return self.columns.scan(a.block.combine(weights), aligned, each, keep)
 
     def by_entries(self, fetched: FetchedColumns, most: float) -> "OfEntries | None":
@@ -81,23 +81,17 @@ class Correlation(OfColumns):
         return np.einsum("ij,jc->cij", F, with_own_output(fetched.U)).reshape(-1, F.shape[1])
 
 
-@dataclass(frozen=True)
-class Aligned:
+def align(reduce: Reduce, n_outputs: int, facts: Facts, products: Array, *each: Any) -> Any:
     """From products with F u' of several outputs to those in the directions of a block."""
-
-    reduce: Reduce
-    n_outputs: int
-
-    def __call__(self, products: Array, facts: Facts, *each: Any) -> Any:
-        U = directions(facts.products)
-        if self.n_outputs > U.shape[1]:
-            U = np.column_stack([U, nowhere(U)])
-        if self.n_outputs == 1:
-            products *= U
-        else:
-            products = products.reshape(len(products), -1, self.n_outputs)
-            products = np.einsum("jtc,jc->jt", products, U)
-        return self.reduce(products, facts, *each)
+    U = directions(facts.products)
+    if n_outputs > U.shape[1]:
+        U = np.column_stack([U, nowhere(U)])
+    if n_outputs == 1:
+        products *= U
+    else:
+        products = products.reshape(len(products), -1, n_outputs)
+        products = np.einsum("jtc,jc->jt", products, U)
+    return reduce(facts, products, *each)
 
 
 class OfEntries:
@@ -117,5 +111,5 @@ class OfEntries:
     def product(self, alpha: Array, free: Array) -> Array:
         block = self.fetched.only(free).block
         assert block is not None
-        w = block.operator().T @ self.matrix.state_of(alpha)
+        w = block.products(self.matrix.state_of(alpha))
         return np.einsum("jc,jc->j", w, self.U[free])

@@ -6,7 +6,7 @@ import numpy as np
 
 from mmfs.columns import Columns
 from mmfs.hsic import HSIC, RowComparison, unit_variance
-from mmfs.kernels.base import FetchedColumns, OfColumns, OnProduct, Reduce
+from mmfs.kernels.base import FetchedColumns, OfColumns, Reduce
 from mmfs.sources import Each
 
 Array = np.ndarray
@@ -37,7 +37,7 @@ class Dependence(OfColumns):
         self, a: FetchedColumns, alphas: Array, reduce: Reduce, each: Each = (), keep: bool = False
     ) -> list[Any]:
         values = self.comparison.project(self.comparison.combine(self._values(a), alphas))
-        return self.columns.ask(OnProduct(reduce), (self.columns.split(values), *each), keep)
+        return self.columns.ask(reduce, (self.columns.split(values), *each), keep)
 
     def _values(self, a: FetchedColumns) -> Array:
         assert a.block is not None

@@ -2,12 +2,13 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from mmfs.columns import Columns, Facts
-from mmfs.kernels.base import FetchedColumns, OfColumns, OnProduct, Reduce
+from mmfs.kernels.base import FetchedColumns, OfColumns, Reduce
 from mmfs.sources import Each
 
 Array = np.ndarray
@@ -67,21 +68,19 @@ class OfCorrelation(OfColumns):
             some = np.arange(start, min(start + at_once, len(alphas)))
             V = a.block.only(some).dense()
             known = () if total is None else (total,)
-            total = self.columns.scan(V, Weighed(self.kernel, alphas[some]), known, keep=True)
+            total = self.columns.scan(
+                V, partial(weighed, self.kernel, alphas[some]), known, keep=True
+            )
         assert total is not None
-        return self.columns.ask(OnProduct(reduce), (total, *each), keep)
+        return self.columns.ask(reduce, (total, *each), keep)
 
 
 def applied(kernel: Kernel, rho: Array) -> Array:
     return np.asarray(kernel(np.clip(rho, -1.0, 1.0, out=rho)), dtype=np.float64)
 
 
-@dataclass(frozen=True)
-class Weighed:
+def weighed(
+    kernel: Kernel, alphas: Array, facts: Facts, rho: Array, total: Array | float = 0.0
+) -> Array:
     """Similarities with some features, weighed and added to those with others."""
-
-    kernel: Kernel
-    alphas: Array
-
-    def __call__(self, rho: Array, facts: Facts, total: Array | float = 0.0) -> Array:
-        return total + applied(self.kernel, rho) @ self.alphas
+    return total + applied(kernel, rho) @ alphas

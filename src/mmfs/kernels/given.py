@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mmfs.kernels.base import FetchedColumns, OnProduct, Reduce, Similarity
+from mmfs.kernels.base import FetchedColumns, Reduce, Similarity
 from mmfs.order import in_order
 from mmfs.sources import Each
 
@@ -47,7 +47,7 @@ class GivenSimilarity(Similarity):
     def scan(
         self, a: FetchedColumns, alphas: Array, reduce: Reduce, each: Each = (), keep: bool = False
     ) -> list[Any]:
-        return self.ask(OnProduct(reduce), ([self.product(a.J, alphas)], *each), keep)
+        return self.ask(reduce, ([self.product(a.J, alphas)], *each), keep)
 
     @abstractmethod
     def product(self, J: Array, alphas: Array) -> Array:

@@ -1,5 +1,6 @@
 """How many features, by an information criterion: one path, no cross-validation."""
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -18,6 +19,7 @@ Array = np.ndarray
 LEAST_RSS = 1e-12
 
 
+@dataclass(eq=False, repr=False)
 class MMFSIC(Chooser):
     """MMFS with gamma, and so the number of features, chosen by BIC or EBIC along its path.
 
@@ -72,20 +74,12 @@ class MMFSIC(Chooser):
         "selector": SELECTOR,
     }
 
-    def __init__(
-        self,
-        criterion: str = "ebic",
-        *,
-        max_features: int | None = None,
-        selector: MMFS | None = None,
-        n_jobs: int | None = None,
-        verbose: Any = 0,
-    ) -> None:
-        self.criterion = criterion
-        self.max_features = max_features
-        self.selector = selector
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    criterion: str = "ebic"
+    _: KW_ONLY
+    max_features: int | None = None
+    selector: MMFS | None = None
+    n_jobs: int | None = None
+    verbose: Any = 0
 
     def _check_options(self, selector: MMFS) -> None:
         super()._check_options(selector)

@@ -1,5 +1,6 @@
 """How many features predict best, by cross-validation with the selection redone in every fold."""
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -50,6 +51,7 @@ class Candidate(NamedTuple):
     gamma: float | str
 
 
+@dataclass(eq=False, repr=False)
 class MMFSCV(Chooser):
     """MMFS with the number of features and gamma chosen by cross-validation.
 
@@ -135,32 +137,18 @@ class MMFSCV(Chooser):
         "refit": FLAG,
     }
 
-    def __init__(
-        self,
-        estimator: Any = None,
-        *,
-        n_features: Any = None,
-        gammas: Any = "auto",
-        cv: Any = 5,
-        scoring: Any = None,
-        rule: str = "best",
-        selector: MMFS | None = None,
-        refit: bool = True,
-        random_state: Any = 0,
-        n_jobs: int | None = None,
-        verbose: Any = 0,
-    ) -> None:
-        self.estimator = estimator
-        self.n_features = n_features
-        self.gammas = gammas
-        self.cv = cv
-        self.scoring = scoring
-        self.rule = rule
-        self.selector = selector
-        self.refit = refit
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    estimator: Any = None
+    _: KW_ONLY
+    n_features: Any = None
+    gammas: Any = "auto"
+    cv: Any = 5
+    scoring: Any = None
+    rule: str = "best"
+    selector: MMFS | None = None
+    refit: bool = True
+    random_state: Any = 0
+    n_jobs: int | None = None
+    verbose: Any = 0
 
     def fit(self, X: Any, y: Any = None, groups: Any = None) -> Self:
         """Choose and select, as `MMFS.fit` does; rows of one of the `groups` stay together."""

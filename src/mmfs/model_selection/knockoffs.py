@@ -7,6 +7,7 @@ less than its knockoff as more; so the knockoffs that win tell how many false fe
 """
 
 import warnings
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -40,6 +41,7 @@ LEAST_EIGENVALUE = 1e-8
 TOL = 1e-7
 
 
+@dataclass(eq=False, repr=False)
 class KnockoffSelector(Selector):
     """Features chosen so that, on average, at most a given share of them is false.
 
@@ -100,24 +102,14 @@ class KnockoffSelector(Selector):
         "offset": Rule(lambda v: is_int(v) and v in (0, 1), "0 or 1"),
     }
 
-    def __init__(
-        self,
-        fdr: float = 0.1,
-        *,
-        selector: MMFS | None = None,
-        covariance: Any = None,
-        offset: int = 1,
-        random_state: Any = 0,
-        n_jobs: int | None = None,
-        verbose: Any = 0,
-    ) -> None:
-        self.fdr = fdr
-        self.selector = selector
-        self.covariance = covariance
-        self.offset = offset
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    fdr: float = 0.1
+    _: KW_ONLY
+    selector: MMFS | None = None
+    covariance: Any = None
+    offset: int = 1
+    random_state: Any = 0
+    n_jobs: int | None = None
+    verbose: Any = 0
 
     def _fit(self, X: Any, y: Any) -> None:
         check_parameters(self)

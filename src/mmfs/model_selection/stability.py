@@ -11,6 +11,7 @@ columns is bounded:
                               unimodal distribution; B is the number of pairs of halves
 """
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -62,6 +63,7 @@ def unimodal_bound(threshold: float, q: float, n_columns: int, n_pairs: int) -> 
 BOUNDS: dict[str, Any] = {"unimodal": unimodal_bound, "worst_case": worst_case_bound}
 
 
+@dataclass(eq=False, repr=False)
 class StabilitySelector(Selector):
     """Features that a selector takes in most random halves of the data.
 
@@ -139,28 +141,16 @@ class StabilitySelector(Selector):
         "bound": one_of(*BOUNDS),
     }
 
-    def __init__(
-        self,
-        selector: Selector | None = None,
-        *,
-        n_features_per_half: int | None = None,
-        n_pairs: int = 50,
-        threshold: float | None = None,
-        target_false: float | None = None,
-        bound: str = "unimodal",
-        random_state: Any = 0,
-        n_jobs: int | None = None,
-        verbose: Any = 0,
-    ) -> None:
-        self.selector = selector
-        self.n_features_per_half = n_features_per_half
-        self.n_pairs = n_pairs
-        self.threshold = threshold
-        self.target_false = target_false
-        self.bound = bound
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    selector: Selector | None = None
+    _: KW_ONLY
+    n_features_per_half: int | None = None
+    n_pairs: int = 50
+    threshold: float | None = None
+    target_false: float | None = None
+    bound: str = "unimodal"
+    random_state: Any = 0
+    n_jobs: int | None = None
+    verbose: Any = 0
 
     def _fit(self, X: Any, y: Any) -> None:
         check_parameters(self)

@@ -9,13 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 from mmfs.problem import Problem
 from mmfs.solvers.dcd import plain_dcd
 from mmfs.solvers.elimination import order_of_elimination, weights_among
-from mmfs.solvers.gamma_search import (
-    FixedGamma,
-    GammaRule,
-    SumToOne,
-    below_level,
-    enough_support,
-)
+from mmfs.solvers.gamma_search import FixedGamma, GammaRule, LargestGamma, SumToOne
 from mmfs.solvers.path import (
     Point,
     Stop,
@@ -34,12 +28,11 @@ __all__ = [
     "SOLVERS",
     "FixedGamma",
     "GammaRule",
+    "LargestGamma",
     "Point",
     "Solution",
     "Stop",
     "SumToOne",
-    "below_level",
-    "enough_support",
     "order_of_elimination",
     "order_of_entry",
     "ranked",

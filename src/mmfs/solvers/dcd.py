@@ -1,5 +1,6 @@
 """Dual coordinate descent: on a Gram matrix, and on all columns as the paper does it."""
 
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -64,7 +65,7 @@ def plain_dcd(
     O(nnz) per pass for the linear and aligned kernels; others need the whole Gram matrix.
     """
     Q, copies = problem.Q, NONE
-    r = problem.tau * np.concatenate(Q.ask(_relevance))
+    r = problem.tau * np.concatenate(Q.ask(attrgetter("relevance")))
     if (keys := Q.fingerprints()) is not None:
         usable = np.flatnonzero(r > -np.inf)
         same = repeated(np.concatenate(keys)[usable], r[usable], usable, Q.mirrors)
@@ -115,7 +116,3 @@ def _over_all_columns(Q: Similarity) -> Matrix:
         )
     everything = Q.fetch(np.arange(Q.n_columns))
     return OfGram(Q.gram(everything, everything)).matrix
-
-
-def _relevance(facts: Any) -> Array:
-    return facts.relevance

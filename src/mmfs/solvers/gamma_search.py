@@ -142,19 +142,6 @@ class LargestGamma:
         return max(enough, self.lowest / b, floor / b)
 
 
-def enough_support(n: int, r_max: float, level: float = np.inf, most: int = 0) -> LargestGamma:
-    """At least n support features, or as many as there are before relevance is used up.
-
-    And more, up to `most`, while b, the relevance a feature must have left, is above `level`.
-    """
-    return LargestGamma(n, level, most, lowest=tuning.LEAST_LEFT * r_max)
-
-
-def below_level(level: float) -> LargestGamma:
-    """b = gamma s, the relevance a feature must have left to enter, is at most `level`."""
-    return LargestGamma(0, level, np.inf)
-
-
 @dataclass(frozen=True)
 class SumToOne:
     """The solution of the constrained form, s = 1.

@@ -7,6 +7,7 @@ what violates its margin joins the set, and those whose gap is not yet closed ar
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -155,30 +156,22 @@ def falling_gammas(problem: Problem, last: float, n: int = tuning.POINTS) -> Arr
     """n values in equal ratios, from where the second feature enters (or HIGHEST) to `last`."""
     first = problem.Q.fetch(problem.Q.most_relevant(1)[0])
     own, r = float(problem.Q.gram(first, first)[0, 0]), float(problem.r(first)[0])
-    enters = Enters(own, r, problem.tau, problem.C)
+    enters = partial(_enters, own, r, problem.tau, problem.C)
     gamma = max(problem.Q.scan(first, np.ones((1, 1)), enters))
     highest = max(tuning.HIGHEST_GAMMA, r / problem.C)
     return np.geomspace(max(last, min(gamma, highest)), last, n)
 
 
-@dataclass(frozen=True)
-class Enters:
+@np.errstate(divide="ignore", invalid="ignore")
+def _enters(own: float, r_j: float, tau: float, C: float, facts: Any, values: Array) -> float:
     """The largest gamma at which a column of a block enters beside the most relevant one, j.
 
-    Until then only j has a weight: r_j / (Q_jj + gamma) or C.
+    Until then only j has a weight: r_j / (Q_jj + gamma) or C. `own` is Q_jj.
     """
-
-    own: float  # Q_jj
-    r_j: float
-    tau: float
-    C: float
-
-    def __call__(self, values: Array, facts: Any) -> float:
-        similar, r = values[:, 0], self.tau * facts.relevance
-        with np.errstate(divide="ignore", invalid="ignore"):
-            enters = (r * self.own - similar * self.r_j) / (self.r_j - r)
-            enters[(r == self.r_j) & (similar < self.own)] = np.inf
-            capped = self.r_j / self.C - self.own  # below this gamma the weight of j is C
-            enters = np.fmax(enters, np.minimum(r / self.C - similar, capped))
-        enters[similar >= tuning.SAME * self.own] = -np.inf  # j itself, and its copies
-        return float(np.fmax.reduce(enters, initial=-np.inf))
+    similar, r = values[:, 0], tau * facts.relevance
+    enters = (r * own - similar * r_j) / (r_j - r)
+    enters[(r == r_j) & (similar < own)] = np.inf
+    capped = r_j / C - own  # below this gamma the weight of j is C
+    enters = np.fmax(enters, np.minimum(r / C - similar, capped))
+    enters[similar >= tuning.SAME * own] = -np.inf  # j itself, and its copies
+    return float(np.fmax.reduce(enters, initial=-np.inf))

@@ -1,12 +1,13 @@
 """From a solution to the columns that are selected, in rank order."""
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from mmfs.kernels.copies import fingerprints, near_another, repeated, representatives
-from mmfs.problem import Problem, inside, smallest
+from mmfs.problem import Problem, inside, no_weights, smallest
 from mmfs.solvers import tuning
 from mmfs.solvers.solution import Solution
 
@@ -85,7 +86,7 @@ def _behind_copies(problem: Problem, solution: Solution, n: int) -> Array:
     if len(support.J):
         found = Q.scan(support, solution.weights[:, None], reduce, (keys,))
     else:
-        found = Q.ask(reduce.without_weights, (keys,))
+        found = Q.ask(partial(no_weights, reduce), (keys,))
     J, G, own = (np.concatenate([some[i] for some in found]) for i in range(3))
     order = np.lexsort((J, np.round(G, tuning.WEIGHT_DIGITS)))
     J, own = J[order], own[order]
@@ -107,7 +108,7 @@ class Distinct:
     n: int
     mirrors: bool
 
-    def __call__(self, values: Array, facts: Any, keys: Array) -> tuple[Array, ...]:
+    def __call__(self, facts: Any, values: Array, keys: Array) -> tuple[Array, ...]:
         G, at_once = values[:, 0] - self.tau * facts.relevance, 4 * self.n
         G[inside(self.J, facts.start, len(G))] = np.inf
         while True:
@@ -120,6 +121,3 @@ class Distinct:
                 first, copies = J[own][: self.n], np.sort(J[~own])[: self.n]
                 return facts.start + first, G[first], keys[first], facts.start + copies
             at_once *= 4
-
-    def without_weights(self, facts: Any, keys: Array) -> tuple[Array, ...]:
-        return self(np.zeros((len(facts.relevance), 1)), facts, keys)

@@ -1,11 +1,10 @@
 """A NumPy array of any order and real type, worked on tile by tile in double precision."""
 
 from collections.abc import Callable, Iterator
-from typing import Any
 
 import numpy as np
 
-from mmfs.sources.base import TILE, Array, Each, InMemory, OnSums, Sums, together
+from mmfs.sources.base import TILE, Array, InMemory, Sums
 
 # Where rows are stored together: columns of a tile, and numbers of a share of tall data.
 TILE_WIDTH, TALL = 2048, 1 << 22
@@ -20,18 +19,6 @@ class ArraySource(InMemory):
     @property
     def size(self) -> int:
         return self.X.size
-
-    def first_scan(
-        self, V: Array, shifted: bool, finish: OnSums, n_jobs: int | None = None
-    ) -> list[Any]:
-        return [finish(self.sums(V, shifted, n_jobs), 0)]
-
-    def scan(
-        self, V: Array, known: list[Any], reduce: Callable[..., Any], each: Each = (),
-        keep: bool = False, n_jobs: int | None = None,
-    ) -> list[Any]:  # fmt: skip
-        products = self.products(V, known[0].origin, n_jobs)
-        return [reduce(products, *some) for some in together(known, each)]
 
     def fetch(self, J: Array, n_jobs: int | None = None) -> Array:
         return self.X[:, J]

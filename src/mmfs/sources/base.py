@@ -56,7 +56,16 @@ class Source(ABC):
     feature_names: Any = None  # a sequence of text, or None
     y: Any = None  # the target, if it is stored with the data
 
-    @abstractmethod
+    def sums(self, V: Array, shifted: bool, n_jobs: int | None = None) -> Sums:
+        """Of all columns at once."""
+        raise NotImplementedError
+
+    def products(self, V: Array, origin: Array, n_jobs: int | None = None) -> Array:
+        """(x_j - o_j)'V of all columns at once: N x q."""
+        raise NotImplementedError
+
+    # A source of one block has `sums` and `products`; one of several, `first_scan` and `scan`.
+
     def first_scan(
         self, V: Array, shifted: bool, finish: OnSums, n_jobs: int | None = None
     ) -> list[Any]:
@@ -64,17 +73,18 @@ class Source(ABC):
 
         Sums are about one of the values of each column where `shifted`, else about zero.
         """
+        return [finish(self.sums(V, shifted, n_jobs), 0)]
 
-    @abstractmethod
     def scan(
         self, V: Array, known: list[Any], reduce: Callable[..., Any], each: Each = (),
         keep: bool = False, n_jobs: int | None = None,
     ) -> list[Any]:  # fmt: skip
-        """reduce(products, known of the block) of every block: products = (x_j - o_j)'V.
+        """reduce(known of the block, products) of every block: products = (x_j - o_j)'V.
 
         The origins o_j are `known[...].origin`. Whatever else there is for `each` block is
         handed to `reduce` too; what is to `keep` stays where the block is.
         """
+        return self.ask(known, reduce, ([self.products(V, known[0].origin, n_jobs)], *each), keep)
 
     def ask(
         self, known: list[Any], reduce: Callable[..., Any], each: Each = (),
@@ -145,14 +155,6 @@ class InMemory(Source):
     @abstractmethod
     def size(self) -> int:
         """Stored numbers."""
-
-    @abstractmethod
-    def sums(self, V: Array, shifted: bool, n_jobs: int | None = None) -> Sums:
-        """Of all columns at once."""
-
-    @abstractmethod
-    def products(self, V: Array, origin: Array, n_jobs: int | None = None) -> Array:
-        """(x_j - o_j)'V of all columns at once: N x q."""
 
     def each(
         self, work: Callable[..., Any], tasks: Iterable[tuple], n_jobs: int | None

@@ -97,7 +97,7 @@ class Compressed(InMemory):
         V = np.ascontiguousarray(V)
 
         def work(block: tuple[int, int], some: tuple) -> Any:
-            return reduce(self._products(V, some[0].origin, *block), *some)
+            return reduce(some[0], self._products(V, some[0].origin, *block), *some[1:])
 
         return self.each(
             work, list(zip(self._blocks(), together(known, each), strict=True)), n_jobs

@@ -6,6 +6,7 @@ among the workers and reduced there. All of it is a graph of tasks that Dask can
 worker that dies takes nothing along.
 """
 
+import operator
 from collections.abc import Callable, Iterable
 from copy import copy
 from functools import reduce as fold
@@ -51,25 +52,21 @@ class DaskData(Elsewhere):
     def first_scan(
         self, V: Array, shifted: bool, finish: OnSums, n_jobs: int | None = None
     ) -> list[Any]:
-        found, done = self._each_block(_sums, _join, V, extra=(shifted,)), delayed(_call)
-        parts = zip(found, self.parts, strict=True)
-        return _persist([done(finish, some, part.start) for some, part in parts])
+        found = self._each_block(_sums, Sums.joined, V, [(shifted,)] * len(self.parts))
+        return self.ask(found, finish, ([part.start for part in self.parts],), keep=True)
 
     def scan(
         self, V: Array, known: list[Any], reduce: Callable[..., Any], each: Each = (),
         keep: bool = False, n_jobs: int | None = None,
     ) -> list[Any]:  # fmt: skip
-        origins, done = [delayed(_origin)(some) for some in known], delayed(_call)
-        products = self._each_block(_products, _sum, V, origins)
-        given = zip(products, together(known, each), strict=True)
-        tasks = [done(reduce, found, *some) for found, some in given]
-        return _persist(tasks) if keep else compute(tasks)
+        products = self._each_block(_products, np.add, V, [(some.origin,) for some in known])
+        return self.ask(known, reduce, (products, *each), keep)
 
     def ask(
         self, known: list[Any], reduce: Callable[..., Any], each: Each = (),
         keep: bool = False,
     ) -> list[Any]:  # fmt: skip
-        done = delayed(_call)
+        done = delayed(operator.call)
         tasks = [done(reduce, *some) for some in together(known, each)]
         return _persist(tasks) if keep else compute(tasks)
 
@@ -90,11 +87,11 @@ class DaskData(Elsewhere):
         self, cuts: Array, labels: Array, n_labels: int, start: int, stop: int,
         n_jobs: int | None = None,
     ) -> Array:  # fmt: skip
-        cut = [delayed(cuts[part]) for part in self.parts]
-        counts = self._each_block(_counts, _sum, labels, cut, (n_labels,))
+        cut = [(delayed(cuts[part]), n_labels) for part in self.parts]
+        counts = self._each_block(_counts, np.add, labels, cut)
         ends = [slice(max(part.start, start), min(part.stop, stop)) for part in self.parts]
         found = compute([
-            delayed(_slice)(some, end.start - part.start, end.stop - part.start)
+            some[end.start - part.start : end.stop - part.start]
             for some, part, end in zip(counts, self.parts, ends, strict=True)
             if end.start < end.stop
         ])  # fmt: skip
@@ -122,19 +119,16 @@ class DaskData(Elsewhere):
     def _each_block(
         self,
         work: Callable[..., Any],
-        merge: Callable[[list[Any]], Any],
+        join: Callable[[Any, Any], Any],
         V: Array,
-        known: list[Any] | None = None,
-        extra: tuple = (),
+        given: list[tuple],
     ) -> list[Any]:
-        """For each block of columns what `work` finds in its blocks of rows, put together."""
+        """For each block of columns what `work` finds in its blocks of rows, joined."""
         vectors = [delayed(np.ascontiguousarray(V[rows])) for rows in self.rows]
-        work, merge = delayed(work), delayed(merge)
-        given = [()] * len(self.parts) if known is None else [(some,) for some in known]
-        out = []
+        work, merge, out = delayed(work), delayed(fold), []
         for column, some in zip(self.blocks.T, given, strict=True):
-            found = [work(X, v, *some, *extra) for X, v in zip(column, vectors, strict=True)]
-            out.append(found[0] if len(found) == 1 else merge(found))
+            found = [work(X, v, *some) for X, v in zip(column, vectors, strict=True)]
+            out.append(found[0] if len(found) == 1 else merge(join, found))
         return out
 
 
@@ -177,10 +171,6 @@ def _products(X: Any, V: Array, origin: Array) -> Array:
     return in_memory(tidy(X)).products(V, origin)
 
 
-def _origin(known: Any) -> Array:
-    return known.origin
-
-
 def _counts(X: Any, labels: Array, cuts: Array, n_labels: int) -> Array:
     return in_memory(tidy(X)).counts(cuts, labels, n_labels, 0, X.shape[1])
 
@@ -188,22 +178,6 @@ def _counts(X: Any, labels: Array, cuts: Array, n_labels: int) -> Array:
 def _pick(X: Any, numbers: Array, axis: int) -> Any:
     """Rows or columns of a block."""
     return tidy(X)[:, numbers] if axis else tidy(X)[numbers]
-
-
-def _join(found: list[Sums]) -> Sums:
-    return fold(Sums.joined, found)
-
-
-def _call(function: Callable[..., Any], *given: Any) -> Any:
-    return function(*given)
-
-
-def _sum(found: list[Array]) -> Array:
-    return fold(np.add, found)
-
-
-def _slice(values: Array, start: int, stop: int) -> Array:
-    return values[start:stop]
 
 
 # --- Dask ---------------------------------------------------------------------------------------

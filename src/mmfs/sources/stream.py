@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from mmfs.sources.base import Array, Each, Elsewhere, OnSums, Source, Sums, together
+from mmfs.sources.base import Array, Elsewhere, Source, Sums
 from mmfs.sources.memory import in_memory
 
 
@@ -63,20 +63,14 @@ class RowStream(Elsewhere):
                 "whenever it is read."
             )
 
-    def first_scan(
-        self, V: Array, shifted: bool, finish: OnSums, n_jobs: int | None = None
-    ) -> list[Any]:
-        sums = (in_memory(X).sums(V[rows], shifted, n_jobs) for rows, X in self)
-        return [finish(fold(Sums.joined, sums), 0)]
+    def sums(self, V: Array, shifted: bool, n_jobs: int | None = None) -> Sums:
+        return fold(Sums.joined, (in_memory(X).sums(V[rows], shifted, n_jobs) for rows, X in self))
 
-    def scan(
-        self, V: Array, known: list[Any], reduce: Callable[..., Any], each: Each = (),
-        keep: bool = False, n_jobs: int | None = None,
-    ) -> list[Any]:  # fmt: skip
-        out, origin = np.zeros((self.shape[1], V.shape[1])), known[0].origin
+    def products(self, V: Array, origin: Array, n_jobs: int | None = None) -> Array:
+        out = np.zeros((self.shape[1], V.shape[1]))
         for rows, X in self:
             out += in_memory(X).products(V[rows], origin, n_jobs)
-        return [reduce(out, *some) for some in together(known, each)]
+        return out
 
     def fetch(self, J: Array, n_jobs: int | None = None) -> Any:
         return stacked([X[:, J] for _, X in self])
