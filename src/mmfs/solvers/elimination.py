@@ -39,7 +39,7 @@ def order_of_elimination(
     eps = tuning.ELIMINATION_PRECISION * problem.r_max
     left, weights, given_up = np.arange(len(J)), alpha.copy(), []
     while len(left) > 1:
-        descent = ExactDescent(OfGram(Q[np.ix_(left, left)]), r[left], problem.C, eps, rng)
+        descent = ExactDescent(OfGram(Q[left[:, None], left]), r[left], problem.C, eps, rng)
         descent.alpha[:] = weights[left]
         weights[left] = descent.solve(gamma, 0.0)
         gradient = Q[left] @ weights + gamma * weights.sum() - r[left]

@@ -54,9 +54,10 @@ class ExactDescent(Descent):
 
     def _newton(self, gamma: float, shift: float, free: Array) -> None:
         """Steps among the free coordinates alone, with what the others leave of r."""
-        rest = self.alpha.copy()
+        r, rest = self.r[free] - shift, self.alpha.copy()
         rest[free] = 0.0
-        r = self.r[free] - shift - self.known.product(rest, free) - gamma * rest.sum()
+        if rest.any():
+            r -= self.known.product(rest, free) + gamma * rest.sum()
         alpha = self.alpha[free]
         newton(np.ascontiguousarray(self.known.among(free) + gamma), r, float(self.C), alpha)
         self.alpha[free] = alpha
