@@ -1,4 +1,4 @@
-"""Q as coordinate descent reads it: the matrix itself, or the columns that make it."""
+"""Columns, fetched ones or all, as coordinate descent reads them in the place of Q."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol
@@ -31,21 +31,6 @@ class Known(Protocol):
 
     def product(self, alpha: Array, free: Array) -> Array:
         """Q alpha of some columns."""
-
-
-class OfGram:
-    """Q itself."""
-
-    def __init__(self, Q: Array) -> None:
-        self.Q = Q = np.ascontiguousarray(Q)  # one compiled signature
-        form, diagonal = compiled.Gram(Q), np.diagonal(Q).copy()
-        self.matrix = Matrix(form, diagonal, lambda alpha: compiled.gram_product(Q, alpha), Q.size)
-
-    def among(self, free: Array) -> Array:
-        return self.Q[free[:, None], free]  # a fifth of the time of np.ix_, for a few
-
-    def product(self, alpha: Array, free: Array) -> Array:
-        return compiled.gram_product(self.Q, alpha)[free, 0]
 
 
 def of_block(block: Block, U: Array) -> Matrix:

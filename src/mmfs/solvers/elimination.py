@@ -10,9 +10,9 @@ import numpy as np
 
 from mmfs.errors import InputError, Parameter
 from mmfs.kernels import FetchedColumns
-from mmfs.kernels.forms import OfGram
 from mmfs.problem import Others, Problem, certificate_of
 from mmfs.solvers import tuning
+from mmfs.solvers.dcd import OfGram
 from mmfs.solvers.exact import ExactDescent, known_of
 from mmfs.solvers.gamma_search import SumToOne
 from mmfs.solvers.solution import Solution, by_weight

@@ -5,9 +5,9 @@ import numpy as np
 from mmfs._compiled import descent as compiled
 from mmfs._compiled.active_set import Enough, homotopy, newton
 from mmfs.kernels import FetchedColumns, Similarity
-from mmfs.kernels.forms import Known, OfGram
+from mmfs.kernels.forms import Known
 from mmfs.solvers import tuning
-from mmfs.solvers.dcd import Descent, clean
+from mmfs.solvers.dcd import Descent, OfGram, clean
 from mmfs.solvers.gamma_search import Found, InnerSolver
 
 Array = np.ndarray

@@ -1,6 +1,7 @@
 """What every solver returns."""
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -22,12 +23,12 @@ class Solution:
     n_iter: int
     copies: Array  # columns found to be the same as one of those fetched
 
-    @property
+    @cached_property
     def places(self) -> Array:
         """Of the support among the fetched columns."""
         return np.flatnonzero(self.alpha > 0)
 
-    @property
+    @cached_property
     def support(self) -> FetchedColumns:
         return self.fetched.only(self.places)
 

@@ -12,9 +12,9 @@ import numpy as np
 
 from mmfs.kernels import FetchedColumns
 from mmfs.kernels.copies import standing
-from mmfs.kernels.forms import OfGram
 from mmfs.problem import Problem
 from mmfs.solvers import tuning
+from mmfs.solvers.dcd import OfGram
 from mmfs.solvers.exact import ExactDescent, by_entries
 from mmfs.solvers.gamma_search import FixedGamma, GammaRule
 from mmfs.solvers.solution import Solution
