@@ -53,7 +53,7 @@ def offset_data(seed, of_X, of_y, n_rows=60, n_columns=15):
 def test_offsets_do_not_change_relevances(place, exponent):
     for of_X, of_y in ((10.0**exponent, 0), (0, 10.0**exponent), (10.0**exponent,) * 2):
         X, y = offset_data(exponent, of_X, of_y)
-        found = MMFS(3, gamma=0.1).fit(PLACES[place](X), y)
+        found = MMFS(3, gamma=0.1, keep_scores=True).fit(PLACES[place](X), y)
         np.testing.assert_allclose(found.relevance_, exact_relevance(X, y), atol=1e-10)
 
 
@@ -118,7 +118,7 @@ def small_discrete(seed):
 def same_selection(X, first, second, place="dense", **options):
     data = PLACES[place](X)
     k = min(2, int((np.ptp(X, axis=0) > 0).sum()))
-    one, two = (MMFS(k, **options).fit(data, y) for y in (first, second))
+    one, two = (MMFS(k, keep_scores=True, **options).fit(data, y) for y in (first, second))
     assert one.indices_.tolist() == two.indices_.tolist()
     np.testing.assert_allclose(one.alpha_, two.alpha_, atol=1e-7)
     np.testing.assert_allclose(one.relevance_, two.relevance_, atol=1e-9)
@@ -220,7 +220,7 @@ def test_the_place_does_not_matter(seed, kernel, place, n_classes):
     relevance = "hsic" if kernel == "hsic" else "correlation"
     options = {"kernel": kernel, "relevance": relevance, "task": "classification"}
     expected = MMFS(4, **options).fit(X, y)
-    found = MMFS(4, **options).fit(PLACES[place](X), y)
+    found = MMFS(4, keep_scores=True, **options).fit(PLACES[place](X), y)
     assert found.indices_.tolist() == expected.indices_.tolist()
     np.testing.assert_allclose(found.alpha_, expected.alpha_, atol=1e-6)
     np.testing.assert_allclose(found.relevance_, expected.relevance_, atol=1e-9)

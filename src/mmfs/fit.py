@@ -89,7 +89,8 @@ def fit(prepared: PreparedProblem, rng: np.random.Generator) -> Fit:
     k = prepared.number(settings.n_features_to_select)
     options = solver_options(settings, rng)
     rule = prepared.gamma_rule(settings.gamma, k)
-    kept = keeps_scores(settings.keep_scores, prepared.n_columns)
+    remote = prepared.data is not None and prepared.data.columns.source.remote
+    kept = keeps_scores(settings.keep_scores, prepared.n_columns, remote)
     solution = solve(problem, rule, solver=settings.solver, whole=kept, **options)
     ranked_by, order = "alpha", None
     if settings.rank == "path":

@@ -157,7 +157,7 @@ class MMFS(WithPath):
         Most rounds of the working set; passes of "dcd", or iterations of "qp", for one gamma.
     keep_scores : bool or "auto", default="auto"
         Whether to keep `relevance_`, `redundancy_` and `gradient_`, which have a value for every
-        column. "auto" keeps them for up to 100,000 columns.
+        column. "auto" keeps them for up to 100,000 columns, unless these are on a Dask cluster.
     random_state : int, RandomState instance or None, default=0
         Order of coordinate updates, and noise of the nearest-neighbour estimate.
     n_jobs : int or None, default=None

@@ -88,9 +88,9 @@ RELEVANCE = Rule(
 )
 
 
-def keeps_scores(asked: bool | str, n_columns: int) -> bool:
-    """Whether what has a value for every column is kept."""
-    return n_columns <= KEPT_COLUMNS if isinstance(asked, str) else asked
+def keeps_scores(asked: bool | str, n_columns: int, remote: bool = False) -> bool:
+    """Whether what has a value for every column is kept, or brought from other machines."""
+    return n_columns <= KEPT_COLUMNS and not remote if isinstance(asked, str) else asked
 
 
 def check_parameters(selector: Any) -> None:

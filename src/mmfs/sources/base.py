@@ -55,6 +55,7 @@ class Source(ABC):
     shape: tuple[int, int]
     feature_names: Any = None  # a sequence of text, or None
     y: Any = None  # the target, if it is stored with the data
+    remote = False  # whether blocks are on other machines
 
     def sums(self, V: Array, shifted: bool, n_jobs: int | None = None) -> Sums:
         """Of all columns at once."""

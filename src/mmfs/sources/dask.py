@@ -25,6 +25,8 @@ from mmfs.sources.stream import stacked, tidy
 class DaskData(Elsewhere):
     """A Dask array, or a Dask DataFrame with columns of numbers."""
 
+    remote = True
+
     def __init__(self, X: Any) -> None:
         if hasattr(X, "to_dask_array"):
             self.feature_names = np.array([str(name) for name in X.columns], dtype=object)
