@@ -57,16 +57,7 @@ class Source(ABC):
     y: Any = None  # the target, if it is stored with the data
     remote = False  # whether blocks are on other machines
 
-    def sums(self, V: Array, shifted: bool, n_jobs: int | None = None) -> Sums:
-        """Of all columns at once."""
-        raise NotImplementedError
-
-    def products(self, V: Array, origin: Array, n_jobs: int | None = None) -> Array:
-        """(x_j - o_j)'V of all columns at once: N x q."""
-        raise NotImplementedError
-
-    # A source of one block has `sums` and `products`; one of several, `first_scan` and `scan`.
-
+    @abstractmethod
     def first_scan(
         self, V: Array, shifted: bool, finish: OnSums, n_jobs: int | None = None
     ) -> list[Any]:
@@ -74,8 +65,8 @@ class Source(ABC):
 
         Sums are about one of the values of each column where `shifted`, else about zero.
         """
-        return [finish(self.sums(V, shifted, n_jobs), 0)]
 
+    @abstractmethod
     def scan(
         self, V: Array, known: list[Any], reduce: Callable[..., Any], each: Each = (),
         keep: bool = False, n_jobs: int | None = None,
@@ -85,7 +76,6 @@ class Source(ABC):
         The origins o_j are `known[...].origin`. Whatever else there is for `each` block is
         handed to `reduce` too; what is to `keep` stays where the block is.
         """
-        return self.ask(known, reduce, ([self.products(V, known[0].origin, n_jobs)], *each), keep)
 
     def ask(
         self, known: list[Any], reduce: Callable[..., Any], each: Each = (),
@@ -149,7 +139,30 @@ class Elsewhere(Source):
         return data.fetch(np.arange(self.shape[1])[columns].reshape(-1))
 
 
-class InMemory(Source):
+class OneBlock(Source):
+    """Data whose columns are one block."""
+
+    @abstractmethod
+    def sums(self, V: Array, shifted: bool, n_jobs: int | None = None) -> Sums:
+        """Of all columns at once."""
+
+    @abstractmethod
+    def products(self, V: Array, origin: Array, n_jobs: int | None = None) -> Array:
+        """(x_j - o_j)'V of all columns at once: N x q."""
+
+    def first_scan(
+        self, V: Array, shifted: bool, finish: OnSums, n_jobs: int | None = None
+    ) -> list[Any]:
+        return [finish(self.sums(V, shifted, n_jobs), 0)]
+
+    def scan(
+        self, V: Array, known: list[Any], reduce: Callable[..., Any], each: Each = (),
+        keep: bool = False, n_jobs: int | None = None,
+    ) -> list[Any]:  # fmt: skip
+        return self.ask(known, reduce, ([self.products(V, known[0].origin, n_jobs)], *each), keep)
+
+
+class InMemory(OneBlock):
     """Data that compiled loops and BLAS can read: in memory, or mapped into it."""
 
     @property

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from mmfs.sources.base import Array, Elsewhere, Source, Sums
+from mmfs.sources.base import Array, Elsewhere, OneBlock, Source, Sums
 from mmfs.sources.memory import in_memory
 
 
-class RowStream(Elsewhere):
+class RowStream(OneBlock, Elsewhere):
     """Data that are read from the start, some rows at a time, whenever they are needed.
 
     Parameters
