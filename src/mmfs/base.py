@@ -12,7 +12,7 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mmfs.columns import Adjustment, Columns
-from mmfs.kernels import copies
+from mmfs.kernels.copies import fingerprint_vectors, repeated_among
 from mmfs.progress import progress_of
 from mmfs.relevance import relevance_of
 from mmfs.sources import Elsewhere, as_source, elsewhere, is_dask
@@ -50,7 +50,8 @@ class Data:
 
     def repeated(self, r: Array, mirrors: bool) -> Array:
         """Mask of the usable columns for which an equal one stands."""
-        return copies.copies_of_all(self.columns, r, mirrors)
+        keys = self.columns.project(fingerprint_vectors(len(self.y)))
+        return repeated_among(self.usable, keys, r, mirrors)
 
 
 def first_scan(X: Any, y: Array, task: str, center: bool = True, n_jobs: int | None = None) -> Data:

@@ -8,7 +8,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from mmfs.columns import Block, Columns
+from mmfs.columns import Block
 
 Array = np.ndarray
 
@@ -88,9 +88,8 @@ def standing(block: Block, r: Array, J: Array, mirrors: bool, agree: bool) -> Ar
     return out
 
 
-def copies_of_all(columns: Columns, r: Array, mirrors: bool) -> Array:
-    """Mask of all columns that are the same as another which stands for them: one scan."""
-    usable, out = np.flatnonzero(columns.usable), np.zeros(len(r), dtype=bool)
-    keys = columns.project(fingerprint_vectors(columns.shape[0]))[usable]
-    out[usable] = repeated(keys, r[usable], usable, mirrors)
+def repeated_among(usable: Array, keys: Array, r: Array, mirrors: bool) -> Array:
+    """Mask of all columns: those that are usable, and for which another one stands."""
+    J, out = np.flatnonzero(usable), np.zeros(len(r), dtype=bool)
+    out[J] = repeated(keys[J], r[J], J, mirrors)
     return out

@@ -7,7 +7,7 @@ import numpy as np
 
 from mmfs._compiled import descent as compiled
 from mmfs.kernels import Similarity
-from mmfs.kernels.copies import repeated
+from mmfs.kernels.copies import repeated_among
 from mmfs.kernels.forms import Matrix
 from mmfs.problem import NONE, Problem
 from mmfs.solvers import tuning
@@ -82,10 +82,8 @@ def plain_dcd(
     Q, copies = problem.Q, NONE
     r = problem.tau * np.concatenate(Q.ask(attrgetter("relevance")))
     if (keys := Q.fingerprints()) is not None:
-        usable = np.flatnonzero(r > -np.inf)
-        same = repeated(np.concatenate(keys)[usable], r[usable], usable, Q.mirrors)
-        copies = usable[same]
-        r[copies] = -np.inf
+        same = repeated_among(r > -np.inf, np.concatenate(keys), r, Q.mirrors)
+        copies, r[same] = np.flatnonzero(same), -np.inf
     rule = rule.limited(int((r > -np.inf).sum()))
     descent = Descent(_over_all_columns(Q), r, problem.C, rng)
     scale = max(float(r.max()), np.finfo(float).tiny)
