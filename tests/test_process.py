@@ -189,4 +189,4 @@ def test_processes_that_did_their_work_exit_with_0(tmp_path):
     exits.prepare(tmp_path)
     for name in ("info", "read_table of csv", "read_table of csv.zst"):
         command = exits.commands()[name]
-        assert exits.failures(tmp_path, command, runs=10, at_once=4) == [], name
+        assert exits.failures(tmp_path, command, runs=12, at_once=4) == [], name
