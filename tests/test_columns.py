@@ -144,13 +144,14 @@ def test_unsorted_and_repeated_entries_are_put_in_order_in_a_copy(kind):
 
 @pytest.mark.parametrize("place", ["c_order", "f_order", "csc_array", "csr_array"])
 def test_answers_do_not_depend_on_threads_or_portions(place, monkeypatch):
-    monkeypatch.setattr(compressed_module, "ENTRIES_PER_PART", 5)
+    monkeypatch.setattr(compressed_module, "ENTRIES_AT_MOST", 5)
     monkeypatch.setattr(array_module, "TILE", 64)
+    monkeypatch.setattr(array_module, "SHARE", 300)
     monkeypatch.setattr(array_module, "TILE_WIDTH", 7)
     X = PLACES[place](example(n_columns=60))
     V = centred_vectors(X.shape[0])
     one, two = as_columns(X, n_jobs=1), as_columns(X, n_jobs=2)
-    cut = getattr(one.source, "_blocks", getattr(one.source, "_column_tiles", None))
+    cut = getattr(one.source, "_blocks", getattr(one.source, "_shares", None))
     assert len(cut()) > 5
     np.testing.assert_array_equal(moments(one, V), moments(two, V))
     np.testing.assert_array_equal(one.project(V), two.project(V))
@@ -256,7 +257,7 @@ def test_bad_row_numbers_are_refused():
 @pytest.mark.parametrize("portion", [5, 15, 50])
 def test_unsorted_rows_are_noticed_in_every_portion(portion, monkeypatch):
     """Rows are entered by a search, which is at a loss where they are not sorted."""
-    monkeypatch.setattr(compressed_module, "ENTRIES_PER_PART", portion)
+    monkeypatch.setattr(compressed_module, "ENTRIES_AT_MOST", portion)
     rng = np.random.default_rng(0)
     dense = example(n_columns=60)
     V = centred_vectors(len(dense))

@@ -9,34 +9,43 @@ from numba import njit
 
 
 @njit(cache=True, nogil=True)
-def csc_sums(indptr, indices, data, V, shifted, start, stop, origin, squares, products):
-    """Of columns start..stop an origin o_j, sum_i V_i0 (x_ij - o_j)^2, and V'(x_j - o_j).
+def csc_sums(indptr, indices, data, weights, v, V, shifted, start, stop, origin, sums):
+    """Of columns start..stop an origin o_j, and sums_j = (x_j - o_j)'W (x_j - o_j), w, v and V.
 
-    The first column of V holds the weights of the rows; there is at least one other. Where
-    `shifted`, the origin of a column with all of its entries is the first of them. Returns False
-    when row numbers are not strictly increasing and in range.
+    W holds the `weights` w of the rows, of which there are none if all weigh 1. Where `shifted`,
+    the origin of a column with all of its entries is the first of them. Returns False when row
+    numbers are not strictly increasing and in range.
     """
-    n_rows, q = V.shape
+    n_rows, equal, one = len(v), len(weights) == 0, np.uint64(1)
     for j in range(start, stop):
-        first, last = indptr[j], indptr[j + 1]
-        o = float(data[first]) if shifted and last - first == n_rows else 0.0
-        square, a, b, previous = 0.0, 0.0, 0.0, -1  # most data have no more: these are registers
-        out = products[j - start]
-        out[:] = 0.0
-        for k in range(first, last):
-            i = indices[k]
+        k, end, out = np.uint64(indptr[j]), np.uint64(indptr[j + 1]), sums[j - start]
+        o = float(data[k]) if shifted and end - k == np.uint64(n_rows) else 0.0
+        square, total, product, previous = 0.0, 0.0, 0.0, np.int64(-1)
+        while k < end:
+            i = np.int64(indices[k])
             if i <= previous or i >= n_rows:
                 return False
-            previous = i
+            previous, at = i, np.uint64(i)  # a place without a sign needs no check
             x = float(data[k]) - o
-            weighted = V[i, 0] * x
-            a += weighted
+            weighted = x if equal else weights[at] * x
             square += weighted * x
-            b += V[i, 1] * x
-            for e in range(2, q):
-                out[e] += V[i, e] * x
-        origin[j - start], squares[j - start], out[0], out[1] = o, square, a, b
+            total += weighted
+            product += x * v[at]
+            k += one
+        origin[j - start], out[0], out[1], out[2] = o, square, total, product
+        if V.shape[1]:  # most data have no more
+            _csc_row(indptr, indices, data, V, o, j, out[3:])
     return True
+
+
+@njit(cache=True, nogil=True)
+def _csc_row(indptr, indices, data, V, o, j, out):
+    """out = V'(x_j - o)"""
+    out[:] = 0.0
+    for k in range(indptr[j], indptr[j + 1]):
+        x, i = float(data[k]) - o, indices[k]
+        for c in range(len(out)):
+            out[c] += x * V[i, c]
 
 
 @njit(cache=True, nogil=True)
@@ -82,12 +91,7 @@ def csc_products(indptr, indices, data, V, origin, start, stop, out):
     if q == 1:
         return csc_dots(indptr, indices, data, V[:, 0], origin, start, stop, out[:, 0])
     for j in range(start, stop):
-        o = origin[j - start]
-        out[j - start] = 0.0
-        for k in range(indptr[j], indptr[j + 1]):
-            x, i = float(data[k]) - o, indices[k]
-            for c in range(q):
-                out[j - start, c] += x * V[i, c]
+        _csc_row(indptr, indices, data, V, origin[j - start], j, out[j - start])
 
 
 # --- the same scans of compressed rows ----------------------------------------------------------
@@ -96,7 +100,7 @@ def csc_products(indptr, indices, data, V, origin, start, stop, out):
 # on from where it was.
 
 # Sums of a block, at least; and entries that a row should have in it, to be worth a visit.
-COLUMN_BLOCK, VISIT = 1 << 19, 16
+COLUMN_BLOCK, VISIT = 1 << 20, 16
 
 
 @njit(cache=True, nogil=True)
@@ -107,18 +111,12 @@ def _block(indptr, n_columns, n_sums):
 
 
 @njit(cache=True, nogil=True)
-def _up_to(indptr, indices, at, i, column):
-    """In row i the place of the first entry at at[i] or beyond that is in `column` or beyond."""
-    return at[i] + np.searchsorted(indices[at[i] : indptr[i + 1]], column)
-
-
-@njit(cache=True, nogil=True)
 def _row_starts(indptr, indices, column):
     """In every row the place of its first entry in `column` or beyond."""
     at = indptr[:-1].copy()
     if column > 0:
         for i in range(len(at)):
-            at[i] = _up_to(indptr, indices, at, i, column)
+            at[i] += np.searchsorted(indices[at[i] : indptr[i + 1]], column)
     return at
 
 
@@ -147,33 +145,35 @@ def csr_full(indptr, indices, data):
 
 
 @njit(cache=True, nogil=True)
-def csr_sums(indptr, indices, data, V, origin, start, stop, n_columns, squares, products):
+def csr_sums(indptr, indices, data, weights, v, V, origin, start, stop, n_columns, sums):
     """As `csc_sums`, with origins given: returns False when rows are not in order and in range."""
-    n_rows, q = V.shape
-    at, block = _row_starts(indptr, indices, start), _block(indptr, n_columns, 2 + q)
+    n_rows, one = len(v), np.uint64(1)
+    shifted, more = np.any(origin != 0.0), V.shape[1] > 0
+    at, block = _row_starts(indptr, indices, start), _block(indptr, n_columns, sums.shape[1])
     for first in range(start, stop, block):
         last = min(first + block, stop)
-        sums = np.zeros((last - first, 2 + q))  # origin, squares, (x_j - o_j)'V ...
-        sums[:, 0] = origin[first - start : last - start]
+        sums[first - start : last - start] = 0.0
         for i in range(n_rows):
-            end, previous = _up_to(indptr, indices, at, i, last), first - 1
-            a, b = V[i, 0], V[i, 1]
-            for k in range(at[i], end):
-                j = indices[k]
-                if j <= previous or j >= last:
+            k, end, previous = np.uint64(at[i]), np.uint64(indptr[i + 1]), np.int64(first - 1)
+            w, y = weights[i] if len(weights) else 1.0, v[i]
+            while k < end:
+                j = np.int64(indices[k])
+                if j >= last:
+                    break
+                if j <= previous:
                     return False
-                previous = j
-                j -= first
-                x = float(data[k]) - sums[j, 0]
-                weighted = a * x
-                sums[j, 1] += weighted * x
-                sums[j, 2] += weighted
-                sums[j, 3] += b * x
-                for e in range(2, q):
-                    sums[j, 2 + e] += V[i, e] * x
-            at[i] = end
-        squares[first - start : last - start] = sums[:, 1]
-        products[first - start : last - start] = sums[:, 2:]
+                previous, x = j, float(data[k])
+                if shifted:
+                    x -= origin[j - start]
+                out, weighted = sums[np.uint64(j - start)], w * x
+                out[0] += weighted * x
+                out[1] += weighted
+                out[2] += y * x
+                if more:
+                    for c in range(V.shape[1]):
+                        out[3 + c] += V[i, c] * x
+                k += one
+            at[i] = k
     ends = indptr[1:] if stop == n_columns else _row_starts(indptr, indices, stop)
     return np.all(at == ends)  # so every entry was read, by this range or another
 
@@ -181,24 +181,24 @@ def csr_sums(indptr, indices, data, V, origin, start, stop, n_columns, squares, 
 @njit(cache=True, nogil=True)
 def csr_products(indptr, indices, data, V, origin, start, stop, n_columns, out):
     """out_j = V'(x_j - o_j) for columns start..stop and one vector or several, those of V."""
-    n_rows, q = V.shape
+    (n_rows, q), one, shifted = V.shape, np.uint64(1), np.any(origin != 0.0)
     at, block = _row_starts(indptr, indices, start), _block(indptr, n_columns, q)
     for first in range(start, stop, block):
         last = min(first + block, stop)
         out[first - start : last - start] = 0.0
-        shifted = np.any(origin[first - start : last - start] != 0.0)
         for i in range(n_rows):
-            end = _up_to(indptr, indices, at, i, last)
-            if q == 1 and not shifted:
-                for k in range(at[i], end):
-                    out[indices[k] - start, 0] += float(data[k]) * V[i, 0]
-            else:
-                for k in range(at[i], end):
-                    j = indices[k] - start
-                    x = float(data[k]) - origin[j]
+            k, end, v = np.uint64(at[i]), np.uint64(indptr[i + 1]), V[i, 0]
+            while k < end and indices[k] < last:
+                j, x = np.uint64(indices[k] - start), float(data[k])
+                if shifted:
+                    x -= origin[j]
+                if q == 1:
+                    out[j, 0] += x * v
+                else:
                     for c in range(q):
                         out[j, c] += x * V[i, c]
-            at[i] = end
+                k += one
+            at[i] = k
 
 
 @njit(cache=True, nogil=True)

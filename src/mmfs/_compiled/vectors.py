@@ -1,6 +1,47 @@
 """One pass over numbers that every column has."""
 
+import numpy as np
 from numba import njit
+
+
+@njit(cache=True, nogil=True)
+def standardise(
+    about, sums, weight, centered, d, limits, center, inverse, origin, products, relevance
+):
+    """From sums of columns about some origin to what is known of each: `columns.standardise`.
+
+    `sums` holds for each column its square, its total, d products with covariates, and products
+    with the target. `limits`: the mean beyond which a column is far from zero, beside what varies;
+    what is rounding error beside the mean and beside covariates; the least square; and the digits
+    of a relevance, as a power of ten.
+    """
+    far, of_mean, of_covariates, smallest, digits = limits
+    q = products.shape[1]
+    for j in range(len(sums)):
+        square, total = sums[j, 0], sums[j, 1]
+        left, mean, noise = square, 0.0, 0.0
+        if centered:
+            mean = about[j] + total / weight
+            left -= total * total / weight
+            noise = of_mean * (left + weight * mean * mean)
+        is_far = abs(mean) > far * np.sqrt(max(left, 0.0))
+        if d > 0:
+            noise = max(noise, of_covariates * left)
+            for c in range(2, 2 + d):
+                left -= sums[j, c] * sums[j, c]
+        scale = 1.0 / np.sqrt(left) if left > noise else 0.0
+        if not np.isfinite(left) or (square < smallest and total != 0.0):
+            scale = np.nan
+        r = 0.0
+        for c in range(q):
+            p = sums[j, 2 + d + c] * scale
+            products[j, c] = p
+            r += p * p
+        r = abs(products[j, 0]) if q == 1 else np.sqrt(r)
+        r = min(r, 1.0) if r == r else r
+        center[j], inverse[j] = mean, scale
+        origin[j] = mean if is_far and scale > 0.0 else 0.0
+        relevance[j] = -np.inf if scale == 0.0 else np.rint(r * digits) / digits
 
 
 @njit(cache=True, nogil=True)

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from mmfs._compiled.vectors import standardise
 from mmfs.sources import Sums
 
 Array = np.ndarray
@@ -129,27 +130,17 @@ def joined(parts: Sequence[Facts]) -> Facts:
     return Facts(parts[0].start, *map(np.concatenate, each))
 
 
-@np.errstate(invalid="ignore", over="ignore", divide="ignore")  # `inverse` marks them
 def facts_from(centered: bool, n_covariates: int, far: float, sums: Sums, start: int) -> Facts:
     """From sums of a block of columns to its facts."""
-    weight, total, d = float(sums.totals[0]), sums.products[:, 0], n_covariates
-    explained, products = sums.products[:, 1 : 1 + d].copy(), sums.products[:, 1 + d :]
-    squares, center, noise = sums.squares, np.zeros(len(total)), np.zeros(len(total))
-    if centered:
-        center = sums.origin + total / weight
-        squares = squares - total**2 / weight
-        noise = OF_MEAN * (squares + weight * center**2)
-    is_far = np.abs(center) > far * np.sqrt(np.maximum(squares, 0.0))
-    if d:
-        noise = np.maximum(noise, OF_COVARIATES * squares)
-        squares = squares - np.einsum("jd,jd->j", explained, explained)
-    lost = ~np.isfinite(squares) | ((sums.squares < SMALLEST) & (total != 0.0))
-    inverse = np.where(squares > noise, 1.0 / np.sqrt(np.maximum(squares, 0.0)), 0.0)
-    inverse[lost] = np.nan
-    origin = np.where(is_far & (inverse > 0), center, 0.0)
-    products = products * inverse[:, None]
-    relevance = correlation(products)
-    relevance[inverse == 0] = -np.inf
+    n, q = len(sums.origin), sums.sums.shape[1] - 2 - n_covariates
+    center, inverse, relevance = np.empty(n), np.empty(n), np.empty(n)
+    origin, products = np.zeros(n), np.empty((n, q))
+    limits = (far, OF_MEAN, OF_COVARIATES, SMALLEST, 10.0**RELEVANCE_DIGITS)
+    standardise(
+        sums.origin, sums.sums, float(sums.totals[0]), centered, n_covariates, limits,
+        center, inverse, origin, products, relevance,
+    )  # fmt: skip
+    explained = sums.sums[:, 2 : 2 + n_covariates].copy()
     return Facts(start, center, inverse, origin, explained, products, relevance)
 
 

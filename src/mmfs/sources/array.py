@@ -1,13 +1,23 @@
-"""A NumPy array of any order and real type, worked on tile by tile in double precision."""
+"""A NumPy array of any order and real type.
+
+Contiguous numbers of single or double precision are read as they lie; all others, and the tiles of
+products with many vectors, are converted tile by tile.
+"""
 
 from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from mmfs.sources.base import TILE, Array, InMemory, Sums
+from mmfs._compiled import dense
+from mmfs.sources.base import TILE, Array, InMemory, Sums, read_only
 
-# Where rows are stored together: columns of a tile, and numbers of a share of tall data.
-TILE_WIDTH, TALL = 2048, 1 << 22
+# Where rows are stored together: columns of a tile. And numbers of a share of the data.
+TILE_WIDTH, SHARE = 4096, 1 << 21
+
+# Vectors from which on products are left to BLAS.
+MANY = 8
+
+Loop = Callable[..., None]
 
 
 class ArraySource(InMemory):
@@ -15,6 +25,9 @@ class ArraySource(InMemory):
 
     def __init__(self, X: Array) -> None:
         self.X, self.shape = X, X.shape
+        known = X.dtype in (np.float32, np.float64) and X.dtype.isnative
+        self.by_rows = known and X.flags.c_contiguous
+        self.by_columns = known and not self.by_rows and X.flags.f_contiguous
 
     @property
     def size(self) -> int:
@@ -25,23 +38,16 @@ class ArraySource(InMemory):
 
     def sums(self, V: Array, shifted: bool, n_jobs: int | None = None) -> Sums:
         # One of the column's own values as origin: one pass, and no cancellation to speak of.
-        n_columns = self.shape[1]
-        origin = self.X[0].astype(np.float64) if shifted else np.zeros(n_columns)
-        weights = None if (V[:, 0] == 1.0).all() else V[:, 0]
-
-        @np.errstate(invalid="ignore", over="ignore")  # marked later; threads have their own state
-        def work(columns: slice, share: slice) -> Array:
-            sums = np.zeros((1 + V.shape[1], columns.stop - columns.start))
-            for rows, tile in self._tiles(columns, share, origin):
-                weighted = tile if weights is None else tile * weights[rows, None]
-                sums[0] += np.einsum("ij,ij->j", weighted, tile)
-                sums[1:] += V[rows].T @ tile
-            return sums
-
-        found = self._sum(work, 1 + V.shape[1], n_jobs)
-        return Sums(origin, found[0], np.ascontiguousarray(found[1:].T), V.sum(axis=0))
+        origin = self.X[0].astype(np.float64) if shifted else np.zeros(self.shape[1])
+        loops = dense.sums_by_rows, dense.sums_by_columns
+        found = self._summed(*loops, V, origin, 1 + V.shape[1], n_jobs)
+        return Sums(origin, np.ascontiguousarray(found.T), V.sum(axis=0))
 
     def products(self, V: Array, origin: Array, n_jobs: int | None = None) -> Array:
+        loops = dense.products_by_rows, dense.products_by_columns
+        if V.shape[1] <= MANY:
+            return self._summed(*loops, V, origin, V.shape[1], n_jobs).T
+
         def work(columns: slice, share: slice) -> Array:
             if self.X.dtype == np.float64 and not origin[columns].any():
                 return V[share].T @ self.X[share, columns]
@@ -49,6 +55,27 @@ class ArraySource(InMemory):
             return sum(V[rows].T @ tile for rows, tile in tiles)
 
         return self._sum(work, V.shape[1], n_jobs).T
+
+    def _summed(
+        self, by_rows: Loop, by_columns: Loop, V: Array, origin: Array, n: int, n_jobs: int | None
+    ) -> Array:
+        """n sums for each column by a compiled loop, of X as it is, or of a tile at a time."""
+        X = read_only(self.X.T if self.by_columns else self.X)
+        V = np.ascontiguousarray(V.T if self.by_columns else V)
+        loop, zero = by_columns if self.by_columns else by_rows, np.zeros(TILE)
+
+        def work(columns: slice, share: slice) -> Array:
+            out = np.empty((n, columns.stop - columns.start))
+            if self.by_rows or self.by_columns:
+                loop(X, V, origin, share.start, share.stop, columns.start, columns.stop, out)
+                return out
+            out[:], part = 0.0, np.empty_like(out)
+            for rows, tile in self._tiles(columns, share, origin):
+                by_rows(read_only(tile), V[rows], zero, 0, len(tile), 0, tile.shape[1], part)
+                out += part
+            return out
+
+        return self._sum(work, n, n_jobs)
 
     def counts(
         self, cuts: Array, labels: Array, n_labels: int, start: int, stop: int,
@@ -68,22 +95,23 @@ class ArraySource(InMemory):
                     exceeds = (tile > cut).astype(np.float32)
                     above[here, state] += (exceeds.T @ member[rows]).astype(np.int32)
 
-        self.each(work, [(tile,) for tile in self._column_tiles(start, stop)], n_jobs)
+        self.each(work, [(tile,) for tile in self._column_tiles(TILE, start, stop)], n_jobs)
         counts = above[:, :-1] - above[:, 1:]
         return counts.reshape(n_columns, cuts.shape[1] + 1, labels.shape[1], n_labels)
 
-    def _column_tiles(self, start: int = 0, stop: int | None = None) -> list[slice]:
-        """Column ranges: as wide as suits the memory order, as narrow as leaves some to share."""
+    def _column_tiles(self, numbers: int, start: int = 0, stop: int | None = None) -> list[slice]:
+        """Column ranges: as wide as suits the memory order; or of about so many numbers."""
         stop = self.shape[1] if stop is None else stop
-        width = TILE_WIDTH if self.X.flags.c_contiguous else max(1, TILE // self.shape[0])
+        width = TILE_WIDTH if self.X.flags.c_contiguous else max(1, numbers // self.shape[0])
         return [slice(a, min(a + width, stop)) for a in range(start, stop, width)]
 
     def _shares(self) -> list[tuple[slice, slice]]:
         """Column ranges, and for each row ranges if rows are stored together."""
         n_rows, n_columns = self.shape
-        height = max(1, TALL // min(TILE_WIDTH, n_columns)) if self.X.flags.c_contiguous else n_rows
+        height = max(1, SHARE // min(TILE_WIDTH, n_columns)) if self.X.flags.c_contiguous else n_rows
         rows = [slice(a, min(a + height, n_rows)) for a in range(0, n_rows, height)]
-        return [(columns, part) for columns in self._column_tiles() for part in rows]
+        tiles = self._column_tiles(SHARE if self.by_columns else TILE)
+        return [(columns, part) for columns in tiles for part in rows]
 
     def _tiles(self, columns: slice, share: slice, origin: Array) -> Iterator[tuple[slice, Array]]:
         """Row ranges and X[rows, columns] - origin[columns]."""

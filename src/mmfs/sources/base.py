@@ -28,21 +28,15 @@ class Sums(NamedTuple):
     """
 
     origin: Array  # o_j: one of the values of the column, or zero
-    squares: Array  # sum_i V_i0 (x_ij - o_j)^2
-    products: Array  # (x_j - o_j)'V
+    sums: Array  # sum_i V_i0 (x_ij - o_j)^2, and (x_j - o_j)'V
     totals: Array  # 1'V
 
     def joined(self, other: "Sums") -> "Sums":
         """Of these rows and others, about the origin of these."""
-        shift = other.origin - self.origin
-        squares = other.squares + shift * (2 * other.products[:, 0] + shift * other.totals[0])
-        products = other.products + np.outer(shift, other.totals)
-        return Sums(
-            self.origin,
-            self.squares + squares,
-            self.products + products,
-            self.totals + other.totals,
-        )
+        shift, sums = other.origin - self.origin, self.sums + other.sums
+        sums[:, 0] += shift * (2 * other.sums[:, 1] + shift * other.totals[0])
+        sums[:, 1:] += np.outer(shift, other.totals)
+        return Sums(self.origin, sums, self.totals + other.totals)
 
 
 OnSums = Callable[[Sums, int], Any]  # of a block that begins at that column
@@ -179,17 +173,24 @@ class InMemory(OneBlock):
         return Parallel(n_jobs=n_jobs, prefer="threads")(delayed(work)(*task) for task in tasks)
 
 
-def side_by_side(sums: Sequence[Sums]) -> Sums:
+def side_by_side(parts: Sequence[Sums]) -> Sums:
     """Of blocks of columns that follow each other."""
-    if len(sums) == 1:
-        return sums[0]
-    origin, squares, products = (np.concatenate(some) for some in list(zip(*sums, strict=True))[:3])
-    return Sums(origin, squares, products, sums[0].totals)
+    if len(parts) == 1:
+        return parts[0]
+    origin, sums, totals = zip(*parts, strict=True)
+    return Sums(np.concatenate(origin), np.concatenate(sums), totals[0])
 
 
 def together(known: list[Any], each: Each) -> list[tuple]:
     """What is handed over with every block."""
     return list(zip(known, *each, strict=True))
+
+
+def read_only(array: Array) -> Array:
+    """A view that compiled loops know by one type, wherever its numbers are."""
+    view = array.view(np.ndarray)
+    view.flags.writeable = False
+    return view
 
 
 def label_counts(labels: Array, n_labels: int) -> Array:

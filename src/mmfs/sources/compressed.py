@@ -8,7 +8,7 @@ from abc import abstractmethod
 from collections.abc import Callable
 from functools import cached_property
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -22,16 +22,32 @@ from mmfs.sources.base import (
     Source,
     Sums,
     label_counts,
+    read_only,
     side_by_side,
     together,
 )
 from mmfs.sources.empty import filled, without_empty_rows
 
-# Entries a compiled loop reads between two chances to be interrupted, and a thread's share.
-ENTRIES_PER_PART = 1 << 20
+# Entries of a thread's share, which a compiled loop reads between two chances to be interrupted:
+# few enough to be shared evenly, but each share costs as much as ten thousand entries besides.
+SHARES, ENTRIES_AT_LEAST, ENTRIES_AT_MOST = 16, 1 << 18, 1 << 22
 
-RawSums = tuple[Array, Array, Array]
+RawSums = tuple[Array, Array]
 Entries = tuple[tuple[Any, Any, Any], int, int]
+
+
+class Vectors(NamedTuple):
+    """What the columns are multiplied with, as compiled loops read it."""
+
+    weights: Array  # of the rows; empty if all weigh 1
+    first: Array  # the first vector
+    others: Array  # all others, M x (q - 2)
+
+    @classmethod
+    def of(cls, V: Array) -> "Vectors":
+        """Of vectors of which the first are the weights."""
+        weights, first = np.ascontiguousarray(V[:, :2].T)
+        return cls(weights[:0] if (weights == 1.0).all() else weights, first, V[:, 2:].copy())
 
 
 class Compressed(InMemory):
@@ -61,8 +77,8 @@ class Compressed(InMemory):
         """Ranges of columns that are worth a thread."""
 
     @abstractmethod
-    def _sums(self, V: Array, shifted: bool, start: int, stop: int) -> RawSums | None:
-        """Origin, squares and products of a range of columns.
+    def _sums(self, V: "Vectors", shifted: bool, start: int, stop: int) -> RawSums | None:
+        """Origins and sums of a range of columns.
 
         None if its entries are not sorted, unique and in range.
         """
@@ -74,11 +90,11 @@ class Compressed(InMemory):
     def first_scan(
         self, V: Array, shifted: bool, finish: OnSums, n_jobs: int | None = None
     ) -> list[Any]:
-        V, totals = np.ascontiguousarray(V), V.sum(axis=0)
+        vectors, totals = Vectors.of(V), V.sum(axis=0)
 
         def work(start: int, stop: int) -> Any:
-            sums = self._sums(V, shifted, start, stop)
-            return None if sums is None else finish(Sums(*sums, totals=totals), start)
+            found = self._sums(vectors, shifted, start, stop)
+            return None if found is None else finish(Sums(*found, totals), start)
 
         found = self.each(work, self._blocks(), n_jobs)
         if any(some is None for some in found):
@@ -125,11 +141,10 @@ class CompressedColumns(Compressed):
         """The arrays, and where columns start..stop are among them."""
         return self.arrays, start, stop
 
-    def _sums(self, V: Array, shifted: bool, start: int, stop: int) -> RawSums | None:
+    def _sums(self, V: Vectors, shifted: bool, start: int, stop: int) -> RawSums | None:
         n, (arrays, a, b) = stop - start, self._entries(start, stop)
-        origin, squares, products = np.empty(n), np.empty(n), np.empty((n, V.shape[1]))
-        right = scans.csc_sums(*arrays, V, shifted, a, b, origin, squares, products)
-        return (origin, squares, products) if right else None
+        origin, sums = np.empty(n), np.empty((n, 3 + V.others.shape[1]))
+        return (origin, sums) if scans.csc_sums(*arrays, *V, shifted, a, b, origin, sums) else None
 
     def _products(self, V: Array, origin: Array, start: int, stop: int) -> Array:
         out, (arrays, a, b) = np.empty((stop - start, V.shape[1])), self._entries(start, stop)
@@ -174,7 +189,7 @@ class CompressedRows(Compressed):
 
     def _blocks(self) -> list[tuple[int, int]]:
         """Equally wide ones; each begins with a search in every row, so they are fewer."""
-        n_blocks = max(1, -(-self.size // (16 * ENTRIES_PER_PART)))
+        n_blocks = max(1, -(-self.size // (4 * ENTRIES_AT_MOST)))
         return list(pairwise(np.linspace(0, self.shape[1], n_blocks + 1).astype(int).tolist()))
 
     @cached_property
@@ -196,14 +211,11 @@ class CompressedRows(Compressed):
         assert not shifted or len(self._origin)  # found once, before threads ask for it
         return super().first_scan(V, shifted, finish, n_jobs)
 
-    def _sums(self, V: Array, shifted: bool, start: int, stop: int) -> RawSums | None:
-        n = stop - start
-        origin = self._origin[start:stop] if shifted else np.zeros(n)
-        squares, products = np.empty(n), np.empty((n, V.shape[1]))
-        right = scans.csr_sums(
-            *self.arrays, V, origin, start, stop, self.shape[1], squares, products
-        )
-        return (origin, squares, products) if right else None
+    def _sums(self, V: Vectors, shifted: bool, start: int, stop: int) -> RawSums | None:
+        origin = self._origin[start:stop] if shifted else np.zeros(stop - start)
+        sums = np.empty((stop - start, 3 + V.others.shape[1]))
+        right = scans.csr_sums(*self.arrays, *V, origin, start, stop, self.shape[1], sums)
+        return (origin, sums) if right else None
 
     def _products(self, V: Array, origin: Array, start: int, stop: int) -> Array:
         out = np.empty((stop - start, V.shape[1]))
@@ -249,8 +261,9 @@ class CompressedRows(Compressed):
 
 
 def about_equal(indptr: Array) -> list[tuple[int, int]]:
-    """Ranges of compressed columns, or rows, with about ENTRIES_PER_PART entries each."""
-    cuts = np.searchsorted(indptr, np.arange(ENTRIES_PER_PART, indptr[-1], ENTRIES_PER_PART))
+    """Ranges of compressed columns, or rows, with about as many entries each."""
+    share = min(max(int(indptr[-1]) // SHARES, ENTRIES_AT_LEAST), ENTRIES_AT_MOST)
+    cuts = np.searchsorted(indptr, np.arange(share, indptr[-1], share))
     return list(pairwise((0, *cuts.tolist(), len(indptr) - 1)))
 
 
@@ -260,14 +273,7 @@ def arrays_of(X: Any) -> tuple[Array, Array, Array]:
     data = data.astype(data.dtype.newbyteorder("="), copy=False)
     if data.dtype.char in "eg":  # half precision and long double
         data = data.astype(np.float64)
-    return (
-        _read_only(X.indptr.astype(np.int64, copy=False)),
-        _read_only(X.indices.astype(X.indices.dtype.newbyteorder("="), copy=False)),
-        _read_only(data),
-    )
+    indices = X.indices.astype(X.indices.dtype.newbyteorder("="), copy=False)
+    arrays = X.indptr.astype(np.int64, copy=False), indices, data
+    return tuple(read_only(np.ascontiguousarray(array)) for array in arrays)
 
-
-def _read_only(array: Array) -> Array:
-    view = np.ascontiguousarray(array).view()
-    view.flags.writeable = False
-    return view
