@@ -7,6 +7,18 @@ from mmfs._compiled.vectors import gather
 Array = np.ndarray
 
 
+class Limit:
+    """Below it are the n smallest values of many blocks: what one of them has spares others work.
+
+    Only work: blocks that do not know what others found tell more than is needed.
+    """
+
+    value = np.inf
+
+    def lower(self, value: float) -> None:
+        self.value = min(self.value, value)
+
+
 def in_order(values: Array, n: int, below: float = np.inf) -> Array:
     """Positions of the n smallest values below a limit, in order, ties by position.
 

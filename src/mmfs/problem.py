@@ -9,15 +9,16 @@ Constant columns have r = -inf, so that they meet any margin and are never selec
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from mmfs._compiled.vectors import gradients
 from mmfs.kernels import FetchedColumns, Similarity
 from mmfs.kernels.base import Reduce
-from mmfs.order import in_order
+from mmfs.order import Limit, in_order
 
 Array = np.ndarray
 
@@ -130,28 +131,33 @@ class Smallest:
     tau: float
     n: int
     whole: bool
+    limit: Limit = field(default_factory=Limit)
 
     def __call__(self, facts: Any, values: Array) -> tuple[Array, Others, Array | None]:
-        redundancy = values[:, 0]
-        G = facts.relevance * -self.tau
-        G += self.b
-        G += redundancy
+        redundancy, G = values[:, 0], np.empty(len(values))
+        gradients(values, facts.relevance, self.tau, self.b, G)
         G[inside(self.left_out, facts.start, len(G))] = np.inf
-        J, are_all = smallest(G, self.n)
+        J, are_all = smallest(G, self.n, self.limit)
         rest = 0.0
-        if not are_all and G[J[-1]] < ROUNDED:
+        if not are_all and (self.limit.value if len(J) < self.n else G[J[-1]]) < ROUNDED:
             rest = max(float(np.minimum(G[J], 0.0).sum() - np.minimum(G, 0.0).sum()), 0.0)
         known = redundancy[inside(self.J, facts.start, len(G))]
         others = Others(facts.start + J, G[J], redundancy[J], are_all, rest)
         return known, others, redundancy.copy() if self.whole else None
 
 
-def smallest(G: Array, n: int) -> tuple[Array, bool]:
-    """Places of the n smallest, those that differ by rounding errors as they come; are they all?"""
-    J = in_order(G, n + 1)
-    if len(J) <= n:
-        return J, True
-    near = np.flatnonzero(G <= G[J[n - 1]] + ROUNDED)
+def smallest(G: Array, n: int, limit: Limit) -> tuple[Array, bool]:
+    """Places of the n smallest, those that differ by rounding errors as they come; are they all?
+
+    Fewer where others are not below the limit.
+    """
+    near = in_order(G, n + 1, limit.value)
+    if len(near) <= n and limit.value == np.inf:
+        return near, True
+    if len(near) > n:
+        last = G[near[n - 1]]
+        near = np.flatnonzero(G <= last + ROUNDED)
+        limit.lower(last + 2 * ROUNDED)
     return near[np.lexsort((near, np.round(G[near], GRADIENT_DIGITS)))[:n]], False
 
 

@@ -16,9 +16,9 @@ def csc_sums(indptr, indices, data, weights, v, V, shifted, start, stop, origin,
     the origin of a column with all of its entries is the first of them. Returns False when row
     numbers are not strictly increasing and in range.
     """
-    n_rows, equal, one = len(v), len(weights) == 0, np.uint64(1)
+    n_rows, equal, one, end = len(v), len(weights) == 0, np.uint64(1), np.uint64(indptr[start])
     for j in range(start, stop):
-        k, end, out = np.uint64(indptr[j]), np.uint64(indptr[j + 1]), sums[j - start]
+        k, end = end, np.uint64(indptr[j + 1])
         o = float(data[k]) if shifted and end - k == np.uint64(n_rows) else 0.0
         square, total, product, previous = 0.0, 0.0, 0.0, np.int64(-1)
         while k < end:
@@ -32,9 +32,10 @@ def csc_sums(indptr, indices, data, weights, v, V, shifted, start, stop, origin,
             total += weighted
             product += x * v[at]
             k += one
-        origin[j - start], out[0], out[1], out[2] = o, square, total, product
+        p = j - start
+        origin[p], sums[p, 0], sums[p, 1], sums[p, 2] = o, square, total, product
         if V.shape[1]:  # most data have no more
-            _csc_row(indptr, indices, data, V, o, j, out[3:])
+            _csc_row(indptr, indices, data, V, o, j, sums[p, 3:])
     return True
 
 
@@ -71,9 +72,9 @@ def csc_dots(indptr, indices, data, v, origin, start, stop, out):
     Two sums, so that one need not wait for the other; left to itself, the compiler would use
     gather instructions, which are several times slower. Places without a sign need no check.
     """
-    one, two = np.uint64(1), np.uint64(2)
+    one, two, end = np.uint64(1), np.uint64(2), np.uint64(indptr[start])
     for j in range(start, stop):
-        k, end = np.uint64(indptr[j]), np.uint64(indptr[j + 1])
+        k, end = end, np.uint64(indptr[j + 1])
         o, a, b = origin[j - start], 0.0, 0.0
         while k + two <= end:
             a += (float(data[k]) - o) * v[np.uint64(indices[k])]

@@ -16,15 +16,15 @@ def standardise(
     of a relevance, as a power of ten.
     """
     far, of_mean, of_covariates, smallest, digits = limits
-    q = products.shape[1]
+    q, share = products.shape[1], 1.0 / weight
     for j in range(len(sums)):
         square, total = sums[j, 0], sums[j, 1]
         left, mean, noise = square, 0.0, 0.0
         if centered:
-            mean = about[j] + total / weight
-            left -= total * total / weight
+            mean = about[j] + total * share
+            left -= total * total * share
             noise = of_mean * (left + weight * mean * mean)
-        is_far = abs(mean) > far * np.sqrt(max(left, 0.0))
+        is_far = mean * mean > far * far * left
         if d > 0:
             noise = max(noise, of_covariates * left)
             for c in range(2, 2 + d):
@@ -42,6 +42,23 @@ def standardise(
         center[j], inverse[j] = mean, scale
         origin[j] = mean if is_far and scale > 0.0 else 0.0
         relevance[j] = -np.inf if scale == 0.0 else np.rint(r * digits) / digits
+
+
+@njit(cache=True, nogil=True)
+def turn(values, products, nowhere):
+    """values_j, each a row, times the sign of product j, or zero if that is nearly zero; in place."""
+    for j in range(len(values)):
+        p = products[j, 0]
+        sign = (1.0 if p > nowhere else 0.0) - (1.0 if p < -nowhere else 0.0)
+        for t in range(values.shape[1]):
+            values[j, t] *= sign
+
+
+@njit(cache=True, nogil=True)
+def gradients(values, relevance, tau, b, out):
+    """out = b + values - tau relevance, for values in one column."""
+    for j in range(len(out)):
+        out[j] = b + values[j, 0] - tau * relevance[j]
 
 
 @njit(cache=True, nogil=True)

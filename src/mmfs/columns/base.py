@@ -11,10 +11,13 @@ import scipy.sparse as sp
 
 from mmfs.columns.fetched import Block, DenseBlock, SparseBlock
 from mmfs.columns.standardise import Adjustment, Facts, facts_from, joined
-from mmfs.order import in_order
+from mmfs.order import Limit, in_order
 from mmfs.sources import ArraySource, Each, Source, as_source
 
 Array = np.ndarray
+
+# The most relevant columns that are found at once, at least: each question asks all blocks.
+RELEVANT_AT_ONCE = 1_200
 
 
 class Columns:
@@ -40,6 +43,7 @@ class Columns:
 
     def _know(self, facts: list[Any]) -> None:
         self.facts = facts
+        self._best = np.empty(0, dtype=np.intp), np.empty(0)
         vars(self).pop("everything", None)
 
     def scan(
@@ -72,9 +76,14 @@ class Columns:
 
     def most_relevant(self, n: int) -> tuple[Array, Array]:
         """The n columns with the largest relevance, in order, ties by number; and these."""
-        J, r = map(np.concatenate, zip(*self.ask(partial(most_relevant, n)), strict=True))
-        order = np.lexsort((J, -r))[:n]
-        return J[order], r[order]
+        if len(self._best[0]) < min(n, self.shape[1]):
+            at_once = max(n, RELEVANT_AT_ONCE)
+            found = self.ask(partial(most_relevant, at_once, Limit()))
+            J, r = map(np.concatenate, zip(*found, strict=True))
+            order = np.lexsort((J, -r))[:at_once]
+            self._best = J[order], r[order]
+        J, r = self._best
+        return J[:n], r[:n]
 
     def fetch(self, J: Array, source: Source | None = None) -> Block:
         """The columns J; from another source of the same data, if that is quicker."""
@@ -147,9 +156,12 @@ def pick(J: Array, facts: Facts) -> tuple[Array, Facts]:
     return places, facts.only(here[places])
 
 
-def most_relevant(n: int, facts: Facts) -> tuple[Array, Array]:
-    J = in_order(-facts.relevance, n)
-    return facts.start + J, facts.relevance[J]
+def most_relevant(n: int, limit: Limit, facts: Facts) -> tuple[Array, Array]:
+    J = in_order(-facts.relevance, n, limit.value)
+    r = facts.relevance[J]
+    if len(J) == n:
+        limit.lower(np.nextafter(-r[-1], np.inf))  # those that are as relevant are told too
+    return facts.start + J, r
 
 
 def products_alone(facts: Facts, products: Array) -> Array:

@@ -5,10 +5,11 @@ from typing import Any
 
 import numpy as np
 
+from mmfs._compiled.vectors import turn
 from mmfs.columns import Columns, Facts
 from mmfs.kernels import forms
 from mmfs.kernels.base import FetchedColumns, OfColumns, Reduce
-from mmfs.kernels.directions import directions, nowhere, with_own_output
+from mmfs.kernels.directions import NOWHERE, directions, nowhere, with_own_output
 from mmfs.sources import Each
 
 Array = np.ndarray
@@ -83,15 +84,14 @@ class Correlation(OfColumns):
 
 def align(reduce: Reduce, n_outputs: int, facts: Facts, products: Array, *each: Any) -> Any:
     """From products with F u' of several outputs to those in the directions of a block."""
+    if n_outputs == 1 and facts.products.shape[1] == 1:
+        turn(products, facts.products, NOWHERE)
+        return reduce(facts, products, *each)
     U = directions(facts.products)
     if n_outputs > U.shape[1]:
         U = np.column_stack([U, nowhere(U)])
-    if n_outputs == 1:
-        products *= U
-    else:
-        products = products.reshape(len(products), -1, n_outputs)
-        products = np.einsum("jtc,jc->jt", products, U)
-    return reduce(facts, products, *each)
+    products = products.reshape(len(products), -1, n_outputs)
+    return reduce(facts, np.einsum("jtc,jc->jt", products, U), *each)
 
 
 class OfEntries:

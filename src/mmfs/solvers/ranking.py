@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from mmfs.kernels.copies import fingerprints, near_another, repeated, representatives
+from mmfs.order import Limit
 from mmfs.problem import Problem, inside, no_weights, smallest
 from mmfs.solvers import tuning
 from mmfs.solvers.solution import Solution
@@ -112,7 +113,7 @@ class Distinct:
         G, at_once = values[:, 0] - self.tau * facts.relevance, 4 * self.n
         G[inside(self.J, facts.start, len(G))] = np.inf
         while True:
-            J, are_all = smallest(G, at_once)
+            J, are_all = smallest(G, at_once, Limit())
             both = np.concatenate([self.known, keys[J]])
             places = np.arange(len(both))
             standing = representatives(both, np.zeros(len(both)), places, self.mirrors)
