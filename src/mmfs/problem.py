@@ -15,9 +15,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mmfs._compiled.vectors import gradients
+from mmfs._compiled.vectors import gradients, in_doubt
 from mmfs.kernels import FetchedColumns, Similarity
-from mmfs.kernels.base import Reduce
+from mmfs.kernels.base import Nearness, Reduce
 from mmfs.order import Limit, in_order
 
 Array = np.ndarray
@@ -26,6 +26,9 @@ Array = np.ndarray
 # are the same then have the same, and are taken as they come.
 GRADIENT_DIGITS = 11
 ROUNDED = 10.0**-GRADIENT_DIGITS
+
+# What redundancies in single precision, and products of them, may be off by.
+SINGLE = 1e-6
 
 NONE = np.empty(0, dtype=np.intp)
 
@@ -38,6 +41,13 @@ class Others(NamedTuple):
     redundancy: Array
     are_all: bool  # no others are left
     rest: float  # sum of the negative gradients of those left, with its sign changed
+
+
+class Seen(NamedTuple):
+    """Redundancies of all columns, block by block, in single precision, and their weights w."""
+
+    w: Array
+    redundancies: list[Array]
 
 
 @dataclass(frozen=True)
@@ -53,6 +63,7 @@ class Certificate:
     gradient: Array  # G, of the fetched columns
     others: Others
     redundancies: Array | None = None  # of all columns, if asked for
+    seen: "Seen | None" = None  # what the next scan may start from
 
     @property
     def relative_gap(self) -> float:
@@ -91,12 +102,14 @@ class Problem:
         n_others: int = 0,
         shift: float = 0.0,
         whole: bool = False,
+        earlier: Certificate | None = None,
     ) -> Certificate:
         """Certify the alpha that is `alpha` on fetched columns and zero elsewhere: one scan.
 
         `gamma` None means the constrained form. Columns for which a fetched one stands, `copies`,
         are not part of the problem. `n_others` of the columns that were not fetched are told too;
-        `whole`: the redundancies of all columns. `shift`: as if r were smaller by that.
+        `whole`: the redundancies of all columns. `shift`: as if r were smaller by that. With an
+        `earlier` certificate, columns that cannot violate their margin are not read, or told.
         """
         if gamma is None and self.C < np.inf:  # as many can be at C where the sum is 1
             n_others = max(n_others, int(1 / self.C) + 2)
@@ -104,9 +117,17 @@ class Problem:
         order = np.argsort(fetched.J, kind="stable")
         known, n = fetched.J[order], max(n_others, 1)
         reduce = Smallest(known, np.union1d(known, copies), b, self.tau, n, whole)
-        support = np.flatnonzero(alpha > 0)
-        if len(support):
-            found = self.Q.scan(fetched.only(support), alpha[support, None], reduce)
+        support, seen, near = np.flatnonzero(alpha > 0), None, None
+        heavy, weights = fetched.only(support), alpha[support]
+        w = self.Q.weights(heavy, weights) if len(support) and gamma and not whole else None
+        if w is not None and earlier is not None and earlier.seen is not None:
+            seen, near = earlier.seen, self.Q.nearness(w, earlier.seen.w)
+        if w is not None and seen is not None and near is not None:
+            which = Doubt(known, b, self.tau, near)
+            found = self.Q.scan_some(w, which, reduce, (seen.redundancies,))
+        elif len(support):
+            reduce = replace(reduce, kept=w is not None)
+            found = self.Q.scan(heavy, weights[:, None], reduce)
         else:  # then nothing is redundant, and there is nothing to scan
             found = self.Q.ask(partial(no_weights, reduce))
         redundancy = np.empty(len(alpha))
@@ -115,7 +136,10 @@ class Problem:
         certificate = certificate_of(
             alpha, redundancy, self.r(fetched) - shift, self.C, gamma, others, self.r_max - shift
         )
-        return replace(certificate, redundancies=np.concatenate(everything) if whole else None)
+        if w is not None and near is None:
+            seen = Seen(w, list(everything))
+        redundancies = np.concatenate(everything) if whole else None
+        return replace(certificate, redundancies=redundancies, seen=seen)
 
 
 # --- what is done where a block is ---------------------------------------------------------------
@@ -123,7 +147,10 @@ class Problem:
 
 @dataclass(frozen=True)
 class Smallest:
-    """Of a block: redundancies of fetched columns, the others; all redundancies, if asked for."""
+    """Of a block: redundancies of fetched columns, the others; all redundancies, if asked for.
+
+    Of some `places` alone, those with negative gradients are told; no others have any.
+    """
 
     J: Array  # the columns that were fetched, in order
     left_out: Array  # those that are not among the others, in order
@@ -131,19 +158,48 @@ class Smallest:
     tau: float
     n: int
     whole: bool
+    kept: bool = False  # in single precision
     limit: Limit = field(default_factory=Limit)
 
-    def __call__(self, facts: Any, values: Array) -> tuple[Array, Others, Array | None]:
-        redundancy, G = values[:, 0], np.empty(len(values))
+    def __call__(
+        self, facts: Any, values: Array, places: Array | None = None
+    ) -> tuple[Array, Others, Array | None]:
+        redundancy, G, start = values[:, 0], np.empty(len(values)), facts.start
         gradients(values, facts.relevance, self.tau, self.b, G)
-        G[inside(self.left_out, facts.start, len(G))] = np.inf
+        known, left_out = (among(J, start, len(G), places) for J in (self.J, self.left_out))
+        G[left_out] = np.inf
+        if places is not None:
+            G[G >= 0.0] = np.inf
         J, are_all = smallest(G, self.n, self.limit)
         rest = 0.0
         if not are_all and (self.limit.value if len(J) < self.n else G[J[-1]]) < ROUNDED:
             rest = max(float(np.minimum(G[J], 0.0).sum() - np.minimum(G, 0.0).sum()), 0.0)
-        known = redundancy[inside(self.J, facts.start, len(G))]
-        others = Others(facts.start + J, G[J], redundancy[J], are_all, rest)
-        return known, others, redundancy.copy() if self.whole else None
+        numbers = start + (J if places is None else places[J])
+        others = Others(numbers, G[J], redundancy[J], are_all and places is None, rest)
+        kind = np.float64 if self.whole else np.float32
+        everything = redundancy.astype(kind) if self.whole or self.kept else None
+        return redundancy[known], others, everything
+
+
+@dataclass(frozen=True)
+class Doubt:
+    """Which columns of a block were fetched, or may have a negative gradient.
+
+    Safe screening, as in `certify_path`: what the weights do not share with earlier ones, and with
+    the target, changes no redundancy by more than a bound.
+    """
+
+    J: Array  # the columns that were fetched, in order
+    b: float
+    tau: float
+    near: Nearness
+
+    def __call__(self, facts: Any, entries: Array, before: Array) -> Array:
+        found = in_doubt(
+            before, facts.products, facts.relevance, facts.inverse, facts.center - facts.origin,
+            facts.explained, entries, tuple(self.near), self.b - SINGLE, self.tau,
+        )  # fmt: skip
+        return np.union1d(found, inside(self.J, facts.start, len(before)))
 
 
 def smallest(G: Array, n: int, limit: Limit) -> tuple[Array, bool]:
@@ -159,6 +215,15 @@ def smallest(G: Array, n: int, limit: Limit) -> tuple[Array, bool]:
         near = np.flatnonzero(G <= last + ROUNDED)
         limit.lower(last + 2 * ROUNDED)
     return near[np.lexsort((near, np.round(G[near], GRADIENT_DIGITS)))[:n]], False
+
+
+def among(J: Array, start: int, n: int, places: Array | None) -> Array:
+    """As `inside`, counted among some places of the block, where J are if they are inside."""
+    if places is None:
+        return inside(J, start, n)
+    first, stop = np.searchsorted(J, [start + places[0], start + places[-1] + 1]) if n else (0, 0)
+    here = J[first:stop] - start
+    return np.searchsorted(places, here[np.isin(here, places)])
 
 
 def inside(J: Array, start: int, n: int) -> Array:

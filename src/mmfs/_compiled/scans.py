@@ -88,11 +88,18 @@ def csc_dots(indptr, indices, data, v, origin, start, stop, out):
 @njit(cache=True, nogil=True)
 def csc_products(indptr, indices, data, V, origin, start, stop, out):
     """out_j = V'(x_j - o_j) for columns start..stop and one vector or several, those of V."""
-    q = V.shape[1]
-    if q == 1:
+    if V.shape[1] == 1:
         return csc_dots(indptr, indices, data, V[:, 0], origin, start, stop, out[:, 0])
     for j in range(start, stop):
         _csc_row(indptr, indices, data, V, origin[j - start], j, out[j - start])
+
+
+@njit(cache=True, nogil=True)
+def csc_some_products(indptr, indices, data, V, origin, J, out):
+    """The same for the columns J alone, the origins of which are given."""
+    for c in range(len(J)):
+        j = J[c]
+        csc_products(indptr, indices, data, V, origin[c : c + 1], j, j + 1, out[c : c + 1])
 
 
 # --- the same scans of compressed rows ----------------------------------------------------------
@@ -145,44 +152,66 @@ def csr_full(indptr, indices, data):
     return found[:n], values
 
 
+# What is left of the square of a column, at least, when its mean is taken out of sums about zero:
+# three digits are lost then. And what `csr_sums` returns where less is left.
+SHARE_LEFT, FAR = 1e-3, 2
+
+
 @njit(cache=True, nogil=True)
 def csr_sums(indptr, indices, data, weights, v, V, origin, start, stop, n_columns, sums):
-    """As `csc_sums`, with origins given: returns False when rows are not in order and in range."""
-    n_rows, one = len(v), np.uint64(1)
-    shifted, more = np.any(origin != 0.0), V.shape[1] > 0
+    """As `csc_sums`, with origins given, or none, and then about zero.
+
+    Returns 0 when rows are not in order and in range, and FAR when zero was far from a column.
+    """
+    n_rows, one, equal = len(v), np.uint64(1), len(weights) == 0
+    plain, returned = len(origin) == 0 and V.shape[1] == 0, 1
+    most = (1 - SHARE_LEFT) * (float(n_rows) if equal else weights.sum())
     at, block = _row_starts(indptr, indices, start), _block(indptr, n_columns, sums.shape[1])
     for first in range(start, stop, block):
         last = min(first + block, stop)
         sums[first - start : last - start] = 0.0
         for i in range(n_rows):
             k, end, previous = np.uint64(at[i]), np.uint64(indptr[i + 1]), np.int64(first - 1)
-            w, y = weights[i] if len(weights) else 1.0, v[i]
+            w, y = 1.0 if equal else weights[i], v[i]
             while k < end:
                 j = np.int64(indices[k])
                 if j >= last:
                     break
                 if j <= previous:
-                    return False
-                previous, x = j, float(data[k])
-                if shifted:
-                    x -= origin[j - start]
-                out, weighted = sums[np.uint64(j - start)], w * x
-                out[0] += weighted * x
-                out[1] += weighted
-                out[2] += y * x
-                if more:
+                    return 0
+                previous, x, p = j, float(data[k]), np.uint64(j - start)
+                if not plain:
+                    x -= origin[p] if len(origin) else 0.0
                     for c in range(V.shape[1]):
-                        out[3 + c] += V[i, c] * x
+                        sums[p, 3 + c] += V[i, c] * x
+                weighted = w * x
+                sums[p, 0] += weighted * x
+                sums[p, 1] += weighted
+                sums[p, 2] += y * x
                 k += one
             at[i] = k
+        if len(origin) == 0:
+            for p in range(first - start, last - start):
+                if sums[p, 1] ** 2 > most * sums[p, 0]:
+                    returned = FAR
     ends = indptr[1:] if stop == n_columns else _row_starts(indptr, indices, stop)
-    return np.all(at == ends)  # so every entry was read, by this range or another
+    return returned if np.all(at == ends) else 0  # every entry was read, by this range or another
 
 
 @njit(cache=True, nogil=True)
 def csr_products(indptr, indices, data, V, origin, start, stop, n_columns, out):
     """out_j = V'(x_j - o_j) for columns start..stop and one vector or several, those of V."""
-    (n_rows, q), one, shifted = V.shape, np.uint64(1), np.any(origin != 0.0)
+    (n_rows, q), one, alone = V.shape, np.uint64(1), out[:, 0]
+    plain = q == 1 and not np.any(origin != 0.0)
+    if plain and stop - start == n_columns:
+        alone[:] = 0.0
+        k = np.uint64(indptr[0])
+        for i in range(n_rows):
+            end, v = np.uint64(indptr[i + 1]), V[i, 0]
+            while k < end:
+                alone[np.uint64(indices[k])] += float(data[k]) * v
+                k += one
+        return
     at, block = _row_starts(indptr, indices, start), _block(indptr, n_columns, q)
     for first in range(start, stop, block):
         last = min(first + block, stop)
@@ -191,13 +220,11 @@ def csr_products(indptr, indices, data, V, origin, start, stop, n_columns, out):
             k, end, v = np.uint64(at[i]), np.uint64(indptr[i + 1]), V[i, 0]
             while k < end and indices[k] < last:
                 j, x = np.uint64(indices[k] - start), float(data[k])
-                if shifted:
-                    x -= origin[j]
-                if q == 1:
-                    out[j, 0] += x * v
+                if plain:
+                    alone[j] += x * v
                 else:
                     for c in range(q):
-                        out[j, c] += x * V[i, c]
+                        out[j, c] += (x - origin[j]) * V[i, c]
                 k += one
             at[i] = k
 
@@ -205,16 +232,18 @@ def csr_products(indptr, indices, data, V, origin, start, stop, n_columns, out):
 @njit(cache=True, nogil=True)
 def csr_take(indptr, indices, data, J, wanted, start, stop):
     """Of rows start..stop the columns J, which rise: compressed rows; bit j of `wanted` is set."""
-    ends, n = np.zeros(stop - start + 1, dtype=np.int64), 0
-    found = np.empty(indptr[stop] - indptr[start], dtype=np.int64)  # mostly never touched
+    ends, n, one = np.zeros(stop - start + 1, dtype=np.int64), np.uint64(0), np.uint64(1)
+    found = np.empty(indptr[stop] - indptr[start], dtype=np.uint64)  # mostly never touched
+    k, three, seven = np.uint64(indptr[start]), np.uint64(3), np.uint64(7)
     for i in range(start, stop):
-        for k in range(indptr[i], indptr[i + 1]):
-            found[n] = k  # and again, unless it is wanted: no branch
-            n += (wanted[indices[k] >> 3] >> (indices[k] & 7)) & 1
+        while k < np.uint64(indptr[i + 1]):
+            found[n], j = k, np.uint64(indices[k])  # and again, unless it is wanted: no branch
+            n += (np.uint64(wanted[j >> three]) >> (j & seven)) & one
+            k += one
         ends[i - start + 1] = n
     columns, values = np.empty(n, dtype=np.int32), np.empty(n)
-    for k in range(n):
-        columns[k], values[k] = np.searchsorted(J, indices[found[k]]), data[found[k]]
+    for c in range(n):
+        columns[c], values[c] = np.searchsorted(J, indices[found[c]]), data[found[c]]
     return values, columns, ends
 
 

@@ -41,7 +41,7 @@ def standardise(
         r = min(r, 1.0) if r == r else r
         center[j], inverse[j] = mean, scale
         origin[j] = mean if is_far and scale > 0.0 else 0.0
-        relevance[j] = -np.inf if scale == 0.0 else np.rint(r * digits) / digits
+        relevance[j] = -np.inf if scale == 0.0 else np.rint(r * digits) * (1.0 / digits)
 
 
 @njit(cache=True, nogil=True)
@@ -74,3 +74,30 @@ def gather(values, start, below, found, n_found):
             found[n_found] = j
             n_found += 1
     return len(values), n_found
+
+
+@njit(cache=True, nogil=True)
+def in_doubt(before, products, relevance, inverse, mean, explained, entries, near, b, tau):
+    """Columns whose gradient may be negative, by what is known of weights that are `near`.
+
+    sum_i |f_ij| is at most the root of entries |W^1/2 x_j|^2 / s_j^2.
+    """
+    c, d, norm, largest, weight = near
+    found, n, q = np.empty(len(before) + 1, dtype=np.int64), 0, products.shape[1]
+    largest *= largest
+    for j in range(len(before)):
+        along = abs(products[j, 0])
+        if q > 1:
+            along *= along
+            for k in range(1, q):
+                along += products[j, k] * products[j, k]
+            along = np.sqrt(along)
+        least = b - tau * relevance[j] + c * before[j] + d * along
+        m = mean[j] * inverse[j]
+        square = 1.0 + weight * m * m
+        for k in range(explained.shape[1]):
+            square += (explained[j, k] * inverse[j]) ** 2
+        far = (least >= norm) | ((least > 0.0) & (least * least >= largest * entries[j] * square))
+        found[n] = j  # and again, unless it is in doubt: no branch
+        n += 1 - far
+    return found[:n]

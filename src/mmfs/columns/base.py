@@ -38,7 +38,7 @@ class Columns:
         self.n_scans += 1
         centered, far = self.adjustment.centered, self.adjustment.far(self.shape[0])
         finish = partial(facts_from, centered, self.adjustment.n_covariates, far)
-        V = self.adjustment.first_vectors(Y)
+        self.Y, V = Y, self.adjustment.first_vectors(Y)
         self._know(self.source.first_scan(V, centered, finish, self.n_jobs))
 
     def _know(self, facts: list[Any]) -> None:
@@ -60,6 +60,15 @@ class Columns:
         self.n_scans += 1
         V = self.adjustment.vectors(self.adjustment.residual(V))
         return self.source.scan(V, self.facts, partial(scaled, reduce), each, keep, self.n_jobs)
+
+    def scan_some(
+        self, V: Array, which: Callable[..., Array], reduce: Callable[..., Any], each: Each = ()
+    ) -> list[Any]:
+        """reduce(facts, F'V, places) of some columns of every block: as `Source.scan_some`."""
+        self.n_scans += 1
+        V = self.adjustment.vectors(self.adjustment.residual(V))
+        reduce = partial(scaled_some, reduce)
+        return self.source.scan_some(V, self.facts, which, reduce, each, self.n_jobs)
 
     def ask(self, reduce: Callable[..., Any], each: Each = (), keep: bool = False) -> list[Any]:
         """reduce(facts) of every block: no data are read."""
@@ -147,6 +156,12 @@ class Columns:
 def scaled(reduce: Callable[..., Any], facts: Facts, products: Array, *each: Any) -> Any:
     """From products of raw columns to those of standardised ones, and on."""
     return reduce(facts, products * facts.inverse[:, None], *each)
+
+
+def scaled_some(
+    reduce: Callable[..., Any], facts: Facts, products: Array, places: Array
+) -> Any:
+    return scaled(reduce, facts.only(places), products, places)
 
 
 def pick(J: Array, facts: Facts) -> tuple[Array, Facts]:

@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -39,6 +39,19 @@ class FetchedColumns:
         U = None if self.U is None else self.U[which]
         similar = None if self.similar is None else self.similar[which][:, which]
         return FetchedColumns(self.J[which], self.relevance[which], block, U, similar)
+
+
+class Nearness(NamedTuple):
+    """Redundancies are c times earlier ones and d times |F'Y|, but for errors.
+
+    These are at most `norm`, and at most `largest` sum_i |f_ij|, besides rounding.
+    """
+
+    c: float
+    d: float
+    norm: float
+    largest: float
+    weight: float  # of all rows
 
 
 class Similarity(ABC):
@@ -81,6 +94,20 @@ class Similarity(ABC):
 
         The columns of `alphas` are zero outside a.J. As `Columns.scan`.
         """
+
+    def weights(self, a: FetchedColumns, alpha: Array) -> Array | None:
+        """w, with which a scan of this alpha multiplies all columns, if some would be quicker."""
+        return None
+
+    def nearness(self, w: Array, before: Array) -> "Nearness | None":
+        """What redundancies under weights `before` say of those under w."""
+        return None
+
+    def scan_some(
+        self, w: Array, which: Callable[..., Array], reduce: Reduce, each: Each = ()
+    ) -> list[Any]:
+        """reduce(facts, Q alpha, places) of some columns, those of `weights`: `Source.scan_some`."""
+        raise TypeError(f"{self} scans all columns at once")
 
     def fingerprints(self, keep: bool = False) -> list[Any] | None:
         """Of the columns of every block, as `scan`; None where features are no columns."""

@@ -1,5 +1,6 @@
 """Similarity as correlation: the literal kernel of the paper, and the aligned one."""
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -8,7 +9,7 @@ import numpy as np
 from mmfs._compiled.vectors import turn
 from mmfs.columns import Columns, Facts
 from mmfs.kernels import forms
-from mmfs.kernels.base import FetchedColumns, OfColumns, Reduce
+from mmfs.kernels.base import FetchedColumns, Nearness, OfColumns, Reduce
 from mmfs.kernels.directions import NOWHERE, directions, nowhere, with_own_output
 from mmfs.sources import Each
 
@@ -52,14 +53,41 @@ class Correlation(OfColumns):
     def scan(
         self, a: FetchedColumns, alphas: Array, reduce: Reduce, each: Each = (), keep: bool = False
     ) -> list[Any]:
+        width, w = self._combined(a, alphas)
+        return self.columns.scan(w, self._oriented(width, reduce), each, keep)
+
+    def _combined(self, a: FetchedColumns, alphas: Array) -> tuple[int, Array]:
+        """F alpha u' side by side for all alphas, and how wide each is."""
         assert a.block is not None
         if a.U is None:
-            return self.columns.scan(a.block.combine(alphas), reduce, each, keep)
+            return 1, a.block.combine(alphas)
         U = with_own_output(a.U)
         n, width = U.shape
         weights = (alphas[:, :, None] * U[:, None, :]).reshape(n, alphas.shape[1] * width)
-        aligned = partial(align, reduce, width)
-        return self.columns.scan(a.block.combine(weights), aligned, each, keep)
+        return width, a.block.combine(weights)
+
+    def _oriented(self, width: int, reduce: Reduce) -> Reduce:
+        return partial(align, reduce, width) if self.aligned else reduce
+
+    def weights(self, a: FetchedColumns, alpha: Array) -> Array | None:
+        return self._combined(a, alpha[:, None])[1] if self.columns.source.skips else None
+
+    def nearness(self, w: Array, before: Array) -> Nearness | None:
+        if w.shape != before.shape:
+            return None
+        target = np.zeros_like(w)
+        if self.aligned:  # then |F'Y| are the products with the target, so oriented
+            target[:, : self.columns.Y.shape[1]] = self.columns.Y
+        known = np.column_stack([before.ravel(), target.ravel()])
+        (c, d), *_ = np.linalg.lstsq(known, w.ravel(), rcond=None)
+        rest = np.linalg.norm(w - c * before - d * target, axis=1)
+        weight = self.columns.adjustment.total_weight(len(w))
+        return Nearness(float(c), float(d), float(np.linalg.norm(rest)), float(rest.max()), weight)
+
+    def scan_some(
+        self, w: Array, which: Callable[..., Array], reduce: Reduce, each: Each = ()
+    ) -> list[Any]:
+        return self.columns.scan_some(w, which, self._oriented(w.shape[1], reduce), each)
 
     def by_entries(self, fetched: FetchedColumns, most: float) -> "OfEntries | None":
         block = fetched.block

@@ -118,6 +118,7 @@ def working_set(
         here.add(best[:n_first][~np.isin(best[:n_first], here.everything.J)])
     here.eps, alpha = tuning.ROUGH * here.r_max, np.zeros(len(here.chosen))
     fixed, wider = isinstance(rule, FixedGamma), 1
+    certificate, complete = None, False
     gamma, floor = None, tuning.DEPTH * problem.tau * float(r[n_first:].max(initial=-np.inf))
     for n_iter in range(1, max_iter + 1):
         descent = here.descent(rng)
@@ -128,8 +129,9 @@ def working_set(
         alpha, gamma, complete = limited(descent.solver, gamma, floor)
         n_more = wider * max(tuning.LEAST_ADDED, rule.fewest, 2 * int(np.count_nonzero(alpha)))
         certificate = problem.certify(
-            here.fetched, alpha, gamma, copies=here.copies, n_others=n_more, whole=whole
-        )
+            here.fetched, alpha, gamma, copies=here.copies, n_others=n_more, whole=whole,
+            earlier=certificate if complete else None,
+        )  # fmt: skip
         others = certificate.others
         if on_round:
             on_round(n_iter, len(alpha), certificate.relative_gap)

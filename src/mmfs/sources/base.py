@@ -50,6 +50,7 @@ class Source(ABC):
     feature_names: Any = None  # a sequence of text, or None
     y: Any = None  # the target, if it is stored with the data
     remote = False  # whether blocks are on other machines
+    skips = False  # whether columns that are not asked for cost no time: `scan_some`
 
     @abstractmethod
     def first_scan(
@@ -70,6 +71,16 @@ class Source(ABC):
         The origins o_j are `known[...].origin`. Whatever else there is for `each` block is
         handed to `reduce` too; what is to `keep` stays where the block is.
         """
+
+    def scan_some(
+        self, V: Array, known: list[Any], which: Callable[..., Array], reduce: Callable[..., Any],
+        each: Each = (), n_jobs: int | None = None,
+    ) -> list[Any]:  # fmt: skip
+        """As `scan`, of some columns: reduce(known of the block, products, places) of every block.
+
+        The places in the block are which(known of the block, entries of every column, *each).
+        """
+        raise TypeError(f"{self} reads columns together")
 
     def ask(
         self, known: list[Any], reduce: Callable[..., Any], each: Each = (),

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
+from joblib import effective_n_jobs
 
 from mmfs._compiled import counting, scans
 from mmfs.sources.base import (
@@ -73,8 +74,8 @@ class Compressed(InMemory):
         return len(self.arrays[1])
 
     @abstractmethod
-    def _blocks(self) -> list[tuple[int, int]]:
-        """Ranges of columns that are worth a thread."""
+    def _blocks(self, n_jobs: int | None) -> list[tuple[int, int]]:
+        """Ranges of columns that are worth a thread; what is found does not depend on them."""
 
     @abstractmethod
     def _sums(self, V: "Vectors", shifted: bool, start: int, stop: int) -> RawSums | None:
@@ -96,14 +97,14 @@ class Compressed(InMemory):
             found = self._sums(vectors, shifted, start, stop)
             return None if found is None else finish(Sums(*found, totals), start)
 
-        found = self.each(work, self._blocks(), n_jobs)
+        found = self.each(work, self._blocks(n_jobs), n_jobs)
         if any(some is None for some in found):
             # Unsorted or repeated entries: put a copy in order, the input stays as it is.
             X = self.X.copy()
             X.check_format(full_check=True)
             X.sum_duplicates()
             self._bind(X)
-            found = self.each(work, self._blocks(), n_jobs)
+            found = self.each(work, self._blocks(n_jobs), n_jobs)
         return found
 
     def scan(
@@ -116,7 +117,7 @@ class Compressed(InMemory):
             return reduce(some[0], self._products(V, some[0].origin, *block), *some[1:])
 
         return self.each(
-            work, list(zip(self._blocks(), together(known, each), strict=True)), n_jobs
+            work, list(zip(self._blocks(n_jobs), together(known, each), strict=True)), n_jobs
         )
 
     def sums(self, V: Array, shifted: bool, n_jobs: int | None = None) -> Sums:
@@ -128,13 +129,15 @@ class Compressed(InMemory):
         def work(start: int, stop: int) -> Array:
             return self._products(V, origin[start:stop], start, stop)
 
-        return np.concatenate(self.each(work, self._blocks(), n_jobs))
+        return np.concatenate(self.each(work, self._blocks(n_jobs), n_jobs))
 
 
 class CompressedColumns(Compressed):
     """Compressed sparse columns."""
 
-    def _blocks(self) -> list[tuple[int, int]]:
+    skips = True
+
+    def _blocks(self, n_jobs: int | None) -> list[tuple[int, int]]:
         return about_equal(self.arrays[0])
 
     def _entries(self, start: int, stop: int) -> Entries:
@@ -150,6 +153,22 @@ class CompressedColumns(Compressed):
         out, (arrays, a, b) = np.empty((stop - start, V.shape[1])), self._entries(start, stop)
         scans.csc_products(*arrays, V, origin, a, b, out)
         return out
+
+    def scan_some(
+        self, V: Array, known: list[Any], which: Callable[..., Array], reduce: Callable[..., Any],
+        each: Each = (), n_jobs: int | None = None,
+    ) -> list[Any]:  # fmt: skip
+        V = np.ascontiguousarray(V)
+
+        def work(block: tuple[int, int], some: tuple) -> Any:
+            arrays, a, b = self._entries(*block)
+            places = which(some[0], np.diff(arrays[0][a : b + 1]), *some[1:])
+            products = np.empty((len(places), V.shape[1]))
+            scans.csc_some_products(*arrays, V, some[0].origin[places], a + places, products)
+            return reduce(some[0], products, places)
+
+        blocks = zip(self._blocks(n_jobs), together(known, each), strict=True)
+        return self.each(work, list(blocks), n_jobs)
 
     def fetch(self, J: Array, n_jobs: int | None = None) -> sp.csc_array:
         return sp.csc_array(self.X[:, J])
@@ -168,7 +187,7 @@ class CompressedColumns(Compressed):
                 part = counts[a - start : b - start]
                 counting.csc_states(*arrays, cuts[a:b], labels, sizes, first, last, part)
 
-        self.each(work, self._blocks(), n_jobs)
+        self.each(work, self._blocks(n_jobs), n_jobs)
         return counts
 
     @property
@@ -187,9 +206,10 @@ class CompressedColumns(Compressed):
 class CompressedRows(Compressed):
     """Compressed sparse rows, read by ranges of columns, without a transposed copy."""
 
-    def _blocks(self) -> list[tuple[int, int]]:
-        """Equally wide ones; each begins with a search in every row, so they are fewer."""
-        n_blocks = max(1, -(-self.size // (4 * ENTRIES_AT_MOST)))
+    def _blocks(self, n_jobs: int | None) -> list[tuple[int, int]]:
+        """Equally wide ones, as few as possible, since each is a visit to every row."""
+        threads = min(effective_n_jobs(n_jobs), self.size // ENTRIES_AT_LEAST)
+        n_blocks = max(1, threads, self.size // (SHARES * ENTRIES_AT_MOST))
         return list(pairwise(np.linspace(0, self.shape[1], n_blocks + 1).astype(int).tolist()))
 
     @cached_property
@@ -208,14 +228,21 @@ class CompressedRows(Compressed):
     def first_scan(
         self, V: Array, shifted: bool, finish: OnSums, n_jobs: int | None = None
     ) -> list[Any]:
-        assert not shifted or len(self._origin)  # found once, before threads ask for it
-        return super().first_scan(V, shifted, finish, n_jobs)
+        """About zero, and again if that is far from any column."""
+        self._far = False
+        found = super().first_scan(V, False, finish, n_jobs)
+        if shifted and self._far:
+            assert len(self._origin)  # found once, before threads ask for it
+            found = super().first_scan(V, True, finish, n_jobs)
+        return found
 
     def _sums(self, V: Vectors, shifted: bool, start: int, stop: int) -> RawSums | None:
-        origin = self._origin[start:stop] if shifted else np.zeros(stop - start)
+        origin = self._origin[start:stop] if shifted else np.empty(0)
         sums = np.empty((stop - start, 3 + V.others.shape[1]))
         right = scans.csr_sums(*self.arrays, *V, origin, start, stop, self.shape[1], sums)
-        return (origin, sums) if right else None
+        if right == scans.FAR:
+            self._far = True
+        return (origin if shifted else np.zeros(stop - start), sums) if right else None
 
     def _products(self, V: Array, origin: Array, start: int, stop: int) -> Array:
         out = np.empty((stop - start, V.shape[1]))
