@@ -1,6 +1,6 @@
 """What each column tells about the target, alone."""
 
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -35,6 +35,9 @@ PERMUTATIONS = 5_000
 PERMUTED_NUMBERS = 4_000_000
 LEAST_PERMUTATIONS = 40
 SEVERAL = 3
+
+# Numbers of permutations that are kept for another fit with as many rows, at most.
+KEPT_NUMBERS = 1 << 20
 
 # Functions of scikit-learn whose scores have a known scale.
 SCORES = (
@@ -243,13 +246,19 @@ def permuted_chance(F: Array, r: Array, n_columns: int, Y: Array) -> float:
     tail = correlation_tail(r, n_rows, n_outputs)
     n = n_permutations(n_rows, n_outputs)
     if n and (n_rows < FEW_ROWS or (F**2).max() > LEVERAGE):
-        rows = np.tile(np.arange(n_rows), (n, 1))
-        rows = np.random.default_rng(0).permuted(rows, axis=1)
-        products = F.T @ Y[rows.T].reshape(n_rows, -1)
+        shuffled = _shuffled if n * n_rows <= KEPT_NUMBERS else _shuffled.__wrapped__
+        products = F.T @ Y[shuffled(n_rows, n)].reshape(n_rows, -1)
         found = np.linalg.norm(products.reshape(len(r), n, n_outputs), axis=2)
         exceeding = (found >= (1 - 1e-9) * r[:, None]).sum(axis=1)
         tail = np.where(exceeding >= SEVERAL, np.maximum(tail, exceeding / n), tail)
     return float(_of_largest(tail, n_columns).min())
+
+
+@lru_cache(maxsize=2)
+def _shuffled(n_rows: int, n: int) -> Array:
+    """n permutations of the rows, a column each: always the same."""
+    rows = np.tile(np.arange(n_rows, dtype=np.int32), (n, 1))
+    return np.ascontiguousarray(np.random.default_rng(0).permuted(rows, axis=1).T)
 
 
 def _of_largest(tail: Any, n_columns: int) -> Any:

@@ -87,3 +87,12 @@ def products_by_columns(X, V, origin, start, stop, first, last, out):
             for i in range(stop - start):
                 product += v[i] * (x[i] - o)
             out[e, j - first] = product
+
+
+@njit(cache=True, nogil=True)
+def pick(X, J, center, scale, start, stop, out):
+    """Rows start..stop of the columns J, less their centers, scaled."""
+    for i in range(start, stop):
+        x, row = X[i], out[i - start]
+        for c in range(len(J)):
+            row[c] = (x[J[c]] - center[c]) * scale[c]

@@ -7,14 +7,18 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.linalg import LinearOperator
 
-from mmfs._compiled import scans
+from mmfs._compiled import dense, scans
 from mmfs.columns.standardise import Adjustment, Facts, joined
-from mmfs.sources import arrays_of
+from mmfs.sources import arrays_of, read_only
 
 Array = np.ndarray
 
 # Numbers of a tile of rows: the cache holds them.
 GRAM_TILE = 1 << 18
+
+# Rows for each column from which on similarities may be computed in single precision: sums of a
+# tile, which are added up in double. With fewer, columns may depend on each other exactly.
+TALL = 8
 
 
 class Block(Protocol):
@@ -56,8 +60,10 @@ class Block(Protocol):
 class DenseBlock:
     """Columns J of an array, read again from it each time: no copy outlives a call."""
 
-    def __init__(self, X: Array, J: Array, facts: Facts, adjustment: Adjustment) -> None:
-        self.X, self.J, self.facts, self.adjustment = X, J, facts, adjustment
+    def __init__(
+        self, X: Array, J: Array, facts: Facts, adjustment: Adjustment, exact: bool = True
+    ) -> None:
+        self.X, self.J, self.facts, self.adjustment, self.exact = X, J, facts, adjustment, exact
 
     @property
     def n_rows(self) -> int:
@@ -67,14 +73,26 @@ class DenseBlock:
     def stored(self) -> int:
         return self.X.shape[0] * len(self.J)
 
-    def _rows(self, rows: slice) -> Array:
-        values = self.X[rows][:, self.J].astype(np.float64, copy=False)  # ours: indexing copies
-        values -= self.facts.center
-        if self.adjustment.root is not None:
-            values *= self.adjustment.root[rows, None]
-        if self.adjustment.covariates is not None:
-            values -= self.adjustment.covariates[rows] @ self.facts.explained.T
-        values *= self.facts.inverse
+    @property
+    def _by_rows(self) -> bool:
+        """Whether X is as compiled loops read it."""
+        X = self.X
+        return X.flags.c_contiguous and X.dtype in (np.float32, np.float64) and X.dtype.isnative
+
+    def _rows(self, rows: slice, kind: Any = np.float64) -> Array:
+        facts, adjustment, X = self.facts, self.adjustment, self.X
+        if self._by_rows:
+            start, stop, _ = rows.indices(self.n_rows)
+            values = np.empty((stop - start, len(self.J)), dtype=kind)
+            dense.pick(read_only(X), self.J, facts.center, facts.inverse, start, stop, values)
+        else:
+            values = X[rows, self.J].astype(kind, copy=False)  # ours: indexing copies
+            values -= facts.center
+            values *= facts.inverse
+        if adjustment.root is not None:
+            values *= adjustment.root[rows, None]
+        if adjustment.covariates is not None:
+            values -= adjustment.covariates[rows] @ (facts.explained * facts.inverse[:, None]).T
         return values
 
     def _row_tiles(self) -> Iterator[slice]:
@@ -82,10 +100,13 @@ class DenseBlock:
         return (slice(a, a + height) for a in range(0, self.X.shape[0], height))
 
     def gram(self, other: Self) -> Array:
-        out = np.zeros((len(self.J), len(other.J)))
+        out, kind = np.zeros((len(self.J), len(other.J))), np.float64
+        if not self.exact and self.n_rows >= TALL * len(self.J):
+            near = not (self.facts.origin.any() or other.facts.origin.any())
+            kind = np.float32 if near else kind
         for rows in self._row_tiles():
-            here = self._rows(rows)
-            out += here.T @ (here if other is self else other._rows(rows))
+            here = self._rows(rows, kind)
+            out += here.T @ (here if other is self else other._rows(rows, kind))
         return out
 
     def combine(self, weights: Array) -> Array:
@@ -107,10 +128,12 @@ class DenseBlock:
         X, J = self.X, np.concatenate([self.J, other.J])
         if other.X is not X:  # copies, of other columns each
             X, J = np.hstack([X[:, self.J], other.X[:, other.J]]), np.arange(len(J))
-        return DenseBlock(X, J, joined([self.facts, other.facts]), self.adjustment)
+        facts = joined([self.facts, other.facts])
+        return DenseBlock(X, J, facts, self.adjustment, self.exact)
 
     def only(self, which: Array) -> "DenseBlock":
-        return DenseBlock(self.X, self.J[which], self.facts.only(which), self.adjustment)
+        facts = self.facts.only(which)
+        return DenseBlock(self.X, self.J[which], facts, self.adjustment, self.exact)
 
 
 class SparseBlock:

@@ -51,10 +51,10 @@ class WorkingSet:
         if known < n:
             fetched, Q = self.fetched, np.empty((n, n))
             new = fetched.only(np.arange(known, n)) if known else fetched
-            Q[:known, :known], Q[known:, known:] = self._gram, self.problem.Q.gram(new, new)
-            if known:
-                similar = self.problem.Q.gram(fetched.only(np.arange(known)), new)
-                Q[:known, known:], Q[known:, :known] = similar, similar.T
+            similar = self.problem.Q.gram(fetched, new)
+            own = similar[known:]
+            Q[:known, :known], Q[known:, known:] = self._gram, (own + own.T) / 2  # but for rounding
+            Q[:known, known:], Q[known:, :known] = similar[:known], similar[:known].T
             self._gram = Q
         return self._gram
 

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from mmfs.sources.array import ArraySource
-from mmfs.sources.base import Each, Elsewhere, InMemory, Source, Sums, label_counts
+from mmfs.sources.base import Each, Elsewhere, InMemory, Source, Sums, label_counts, read_only
 from mmfs.sources.compressed import Compressed, CompressedColumns, CompressedRows, arrays_of
 from mmfs.sources.dask import DaskData, is_dask
 from mmfs.sources.memory import in_memory
@@ -16,7 +16,7 @@ __all__ = [
     "ArraySource", "Compressed", "CompressedColumns", "CompressedRows", "DaskData", "Each",
     "Elsewhere", "InMemory", "RowStream", "Source", "Store", "StoreProblem", "StoreRows", "Sums",
     "arrays_of", "as_source", "elsewhere", "in_memory", "is_dask", "is_store", "label_counts",
-    "open_store", "stacked", "tidy",
+    "open_store", "read_only", "stacked", "tidy",
 ]  # fmt: skip
 
 
