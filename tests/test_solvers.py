@@ -303,6 +303,7 @@ def test_many_columns_are_solved_on_their_entries(store, n_classes, kernel, monk
     asked = {"gamma": 1e-3, "kernel": kernel, "tol": 1e-8}
     expected = MMFS(**asked).fit(X, y)
     monkeypatch.setattr(tuning, "NARROW", 50)
+    monkeypatch.setattr(tuning, "FOLLOWED", 50)
     monkeypatch.setattr(tuning, "COLUMNS_BETTER", np.inf)
     monkeypatch.setattr(sys.modules["mmfs.solvers.working_set"], "OfGram", None)
     found = MMFS(**asked).fit(store(X), y)
@@ -316,8 +317,9 @@ def test_a_search_on_entries_ends_where_one_on_similarities_does(monkeypatch):
     rng = np.random.default_rng(0)
     X = rng.standard_normal((60, 3000))
     y = X[:, :20].sum(axis=1) > 0
+    monkeypatch.setattr(tuning, "FOLLOWED", 1000)
     on_entries = MMFS(1000, C=0.005).fit(X, y)
-    monkeypatch.setattr(tuning, "NARROW", 10**9)
+    monkeypatch.setattr(tuning, "FOLLOWED", 10**9)
     on_similarities = MMFS(1000, C=0.005).fit(X, y)
     np.testing.assert_allclose(on_entries.gamma_, on_similarities.gamma_, rtol=1e-3)
     assert set(on_entries.indices_) == set(on_similarities.indices_)
@@ -344,6 +346,7 @@ def test_columns_with_large_means_are_not_solved_on_their_entries(monkeypatch):
     y = X[:, 0] + X[:, 1] > 0
     expected = MMFS(gamma=1e-3, tol=1e-7).fit(X, y)
     monkeypatch.setattr(tuning, "NARROW", 50)
+    monkeypatch.setattr(tuning, "FOLLOWED", 50)
     monkeypatch.setattr(tuning, "COLUMNS_BETTER", np.inf)
     found = MMFS(gamma=1e-3, tol=1e-7).fit(sp.csc_array(X + 1e7), y)
     np.testing.assert_allclose(found.objective_, expected.objective_, rtol=1e-5)

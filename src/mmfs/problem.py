@@ -195,11 +195,11 @@ class Doubt:
     near: Nearness
 
     def __call__(self, facts: Any, entries: Array, before: Array) -> Array:
-        found = in_doubt(
-            before, facts.products, facts.relevance, facts.inverse, facts.center - facts.origin,
+        known = inside(self.J, facts.start, len(before))
+        return in_doubt(
+            known, before, facts.products, facts.relevance, facts.inverse, facts.center - facts.origin,
             facts.explained, entries, tuple(self.near), self.b - SINGLE, self.tau,
         )  # fmt: skip
-        return np.union1d(found, inside(self.J, facts.start, len(before)))
 
 
 def smallest(G: Array, n: int, limit: Limit) -> tuple[Array, bool]:

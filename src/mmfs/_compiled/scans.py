@@ -108,7 +108,7 @@ def csc_some_products(indptr, indices, data, V, origin, J, out):
 # on from where it was.
 
 # Sums of a block, at least; and entries that a row should have in it, to be worth a visit.
-COLUMN_BLOCK, VISIT = 1 << 20, 16
+COLUMN_BLOCK, VISIT = 3 << 19, 16
 
 
 @njit(cache=True, nogil=True)
@@ -231,19 +231,21 @@ def csr_products(indptr, indices, data, V, origin, start, stop, n_columns, out):
 
 @njit(cache=True, nogil=True)
 def csr_take(indptr, indices, data, J, wanted, start, stop):
-    """Of rows start..stop the columns J, which rise: compressed rows; bit j of `wanted` is set."""
+    """Of rows start..stop the columns J, which rise, and for which `wanted` is 1: compressed rows."""
     ends, n, one = np.zeros(stop - start + 1, dtype=np.int64), np.uint64(0), np.uint64(1)
     found = np.empty(indptr[stop] - indptr[start], dtype=np.uint64)  # mostly never touched
-    k, three, seven = np.uint64(indptr[start]), np.uint64(3), np.uint64(7)
-    for i in range(start, stop):
-        while k < np.uint64(indptr[i + 1]):
-            found[n], j = k, np.uint64(indices[k])  # and again, unless it is wanted: no branch
-            n += (np.uint64(wanted[j >> three]) >> (j & seven)) & one
-            k += one
-        ends[i - start + 1] = n
-    columns, values = np.empty(n, dtype=np.int32), np.empty(n)
+    k, last = np.uint64(indptr[start]), np.uint64(indptr[stop])
+    while k < last:
+        found[n] = k  # and again, unless it is wanted: no branch, and no visit to each row
+        n += np.uint64(wanted[np.uint64(indices[k])])
+        k += one
+    columns, values, i = np.empty(n, dtype=np.int32), np.empty(n), start
     for c in range(n):
+        while np.uint64(indptr[i + 1]) <= found[c]:
+            i += 1
+            ends[i - start] = c
         columns[c], values[c] = np.searchsorted(J, indices[found[c]]), data[found[c]]
+    ends[i - start + 1 :] = n
     return values, columns, ends
 
 

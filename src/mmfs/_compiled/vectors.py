@@ -77,13 +77,30 @@ def gather(values, start, below, found, n_found):
 
 
 @njit(cache=True, nogil=True)
-def in_doubt(before, products, relevance, inverse, mean, explained, entries, near, b, tau):
+def places_of_filled(indptr, left, begins):
+    """Compressed columns with entries, and where they begin, as long as there is room for one more.
+
+    Returns how many there are.
+    """
+    n, room = 0, len(left) - 1
+    for j in range(len(indptr) - 1):
+        left[n], begins[n] = j, indptr[j]  # and again, unless it has entries: no branch
+        n += indptr[j + 1] != indptr[j]
+        if n > room:
+            break
+    return n
+
+
+@njit(cache=True, nogil=True)
+def in_doubt(known, before, products, relevance, inverse, mean, explained, entries, near, b, tau):
     """Columns whose gradient may be negative, by what is known of weights that are `near`.
 
-    sum_i |f_ij| is at most the root of entries |W^1/2 x_j|^2 / s_j^2.
+    And those that are `known`, which are in order. sum_i |f_ij| is at most the root of
+    entries |W^1/2 x_j|^2 / s_j^2.
     """
     c, d, norm, largest, weight = near
     found, n, q = np.empty(len(before) + 1, dtype=np.int64), 0, products.shape[1]
+    passed, next_one = 0, known[0] if len(known) else -1
     largest *= largest
     for j in range(len(before)):
         along = abs(products[j, 0])
@@ -98,6 +115,9 @@ def in_doubt(before, products, relevance, inverse, mean, explained, entries, nea
         for k in range(explained.shape[1]):
             square += (explained[j, k] * inverse[j]) ** 2
         far = (least >= norm) | ((least > 0.0) & (least * least >= largest * entries[j] * square))
+        if j == next_one:
+            passed, far = passed + 1, False
+            next_one = known[passed] if passed < len(known) else -1
         found[n] = j  # and again, unless it is in doubt: no branch
         n += 1 - far
     return found[:n]

@@ -160,9 +160,7 @@ def scaled(reduce: Callable[..., Any], facts: Facts, products: Array, *each: Any
     return reduce(facts, products * facts.inverse[:, None], *each)
 
 
-def scaled_some(
-    reduce: Callable[..., Any], facts: Facts, products: Array, places: Array
-) -> Any:
+def scaled_some(reduce: Callable[..., Any], facts: Facts, products: Array, places: Array) -> Any:
     return scaled(reduce, facts.only(places), products, places)
 
 

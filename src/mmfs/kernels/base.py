@@ -66,6 +66,11 @@ class Similarity(ABC):
     def n_columns(self) -> int:
         """N."""
 
+    @property
+    def rank(self) -> int:
+        """That of Q, at most."""
+        return self.n_columns
+
     @abstractmethod
     def ask(self, reduce: Reduce, each: Each = (), keep: bool = False) -> list[Any]:
         """reduce(facts) of every block, without a scan."""

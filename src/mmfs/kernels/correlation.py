@@ -34,6 +34,11 @@ class Correlation(OfColumns):
         self.columns, self.aligned = columns, n_outputs is not None
         self.width, self.mirrors = n_outputs or 1, self.aligned
 
+    @property
+    def rank(self) -> int:
+        n_rows, n_columns = self.columns.shape
+        return min(n_columns, n_rows * self.width)
+
     def fetch(self, J: Array) -> FetchedColumns:
         block = self.columns.fetch(J)
         U = directions(block.facts.products) if self.aligned else None

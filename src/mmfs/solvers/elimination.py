@@ -37,16 +37,17 @@ def order_of_elimination(
         )  # fmt: skip
     Q, r = problem.Q.among(support), problem.r(support)
     eps = tuning.ELIMINATION_PRECISION * problem.r_max
-    left, weights, given_up = np.arange(len(J)), alpha.copy(), []
+    descent = ExactDescent(OfGram(Q), r, problem.C, eps, rng)
+    descent.alpha[:] = alpha
+    left, given_up = np.arange(len(J)), []
     while len(left) > 1:
-        descent = ExactDescent(OfGram(Q[left[:, None], left]), r[left], problem.C, eps, rng)
-        descent.alpha[:] = weights[left]
-        weights[left] = descent.solve(gamma, 0.0)
-        gradient = Q[left] @ weights + gamma * weights.sum() - r[left]
-        ordered = by_weight(left, weights[left], gradient)
+        descent.active = left.copy()
+        weights = descent.solve(gamma, 0.0)
+        gradient = Q @ weights + gamma * weights.sum() - r
+        ordered = by_weight(left, weights[left], gradient[left])
         n = max(1, int(tuning.GIVEN_UP * len(left)))
         given_up.append(ordered[-n:])
-        weights[ordered[-n:]] = 0.0
+        descent.alpha[ordered[-n:]] = 0.0
         left = np.sort(ordered[:-n])
     return J[np.concatenate([left, *given_up[::-1]])]
 

@@ -22,17 +22,20 @@ def by_entries(Q: Similarity, fetched: FetchedColumns) -> Known | None:
     """None if there are not many columns, or too many entries."""
     n = len(fetched.J)
     most = min(tuning.COLUMNS_BETTER * n**2, tuning.MOST_ENTRIES)
-    return Q.by_entries(fetched, most) if n > tuning.NARROW else None
+    enough = tuning.FOLLOWED if Q.rank <= tuning.FOLLOW_LIMIT else tuning.NARROW
+    return Q.by_entries(fetched, most) if n > enough else None
 
 
 class ExactDescent(Descent):
     """Descent, and Newton steps on the face that it has found; given Q itself, homotopy in b."""
 
     def __init__(
-        self, known: Known, r: Array, C: float, eps: float, rng: np.random.Generator
-    ) -> None:
+        self, known: Known, r: Array, C: float, eps: float, rng: np.random.Generator,
+        rank: int | None = None,
+    ) -> None:  # fmt: skip
+        """`rank` of Q, at most, if that is known."""
         super().__init__(known.matrix, r, C, rng)
-        self.eps, self.known = eps, known
+        self.eps, self.known, self.rank = eps, known, len(r) if rank is None else rank
 
     @property
     def solver(self) -> InnerSolver:
@@ -69,7 +72,7 @@ class ExactDescent(Descent):
         """
         assert isinstance(self.known, OfGram)
         Q, r_max = self.known.Q, float(self.r.max())
-        if r_max <= 0 or enough.n > tuning.FOLLOW_LIMIT:
+        if r_max <= 0 or min(enough.n, self.rank) > tuning.FOLLOW_LIMIT:
             return None
         n, *limits = enough._replace(lowest=max(enough.lowest, tuning.LEAST_B * r_max))
         enough = Enough(int(n), *map(float, limits))

@@ -21,8 +21,9 @@ FINEST = 1e-2
 # Columns: as many have a Gram matrix of 3 GB.
 GRAM_LIMIT = 20_000
 
-# Columns: of more, similarities are not computed where they have far fewer entries.
-NARROW = 1_000
+# Columns: of more, similarities are not computed where they have far fewer entries; nor of more than
+# the second number, where these have so few rows that homotopy soon comes to its end.
+NARROW, FOLLOWED = 1_000, 3_000
 
 # Entries for each similarity: a step on columns reads its entries twice, here and there, one on
 # similarities a row of them.

@@ -63,7 +63,7 @@ class WorkingSet:
         problem, fetched = self.problem, self.fetched
         known = by_entries(problem.Q, fetched) or OfGram(self.Q)
         eps = self.eps if len(fetched.J) > tuning.NARROW else self.finest
-        return ExactDescent(known, problem.r(fetched), problem.C, eps, rng)
+        return ExactDescent(known, problem.r(fetched), problem.C, eps, rng, problem.Q.rank)
 
     @property
     def known(self) -> FetchedColumns:
@@ -108,10 +108,11 @@ def working_set(
     on_round: Any = None,
 ) -> Solution:
     """After every round `on_round(round, columns, gap)` is told."""
-    n_first = min(max(tuning.LEAST_ADDED, tuning.FIRST * rule.fewest), tuning.GRAM_LIMIT)
+    wanted = min(rule.fewest, problem.Q.rank)
+    n_first = min(max(tuning.LEAST_ADDED, int(tuning.FIRST * wanted)), tuning.GRAM_LIMIT)
     best, r = problem.Q.most_relevant(n_first + 1)
     here = WorkingSet(problem, best[:n_first], tol)
-    enough = min(rule.fewest, here.n_available)
+    enough = min(wanted, here.n_available)
     while 2 * len(here.chosen) < enough and n_first < tuning.GRAM_LIMIT:  # most are copies
         n_first = min(4 * n_first, tuning.GRAM_LIMIT)
         best, r = problem.Q.most_relevant(n_first + 1)
@@ -127,10 +128,10 @@ def working_set(
         # what these columns can do without it.
         limited = rule.limited(here.n_available)
         alpha, gamma, complete = limited(descent.solver, gamma, floor)
-        n_more = wider * max(tuning.LEAST_ADDED, rule.fewest, 2 * int(np.count_nonzero(alpha)))
+        n_more = wider * max(tuning.LEAST_ADDED, wanted, 2 * int(np.count_nonzero(alpha)))
         certificate = problem.certify(
-            here.fetched, alpha, gamma, copies=here.copies, n_others=n_more, whole=whole,
-            earlier=certificate if complete else None,
+            here.fetched, alpha, gamma, copies=here.copies, n_others=max(n_more, rule.fewest),
+            whole=whole, earlier=certificate if complete else None,
         )  # fmt: skip
         others = certificate.others
         if on_round:

@@ -108,7 +108,9 @@ class ArraySource(InMemory):
     def _shares(self) -> list[tuple[slice, slice]]:
         """Column ranges, and for each row ranges if rows are stored together."""
         n_rows, n_columns = self.shape
-        height = max(1, SHARE // min(TILE_WIDTH, n_columns)) if self.X.flags.c_contiguous else n_rows
+        height = (
+            max(1, SHARE // min(TILE_WIDTH, n_columns)) if self.X.flags.c_contiguous else n_rows
+        )
         rows = [slice(a, min(a + height, n_rows)) for a in range(0, n_rows, height)]
         tiles = self._column_tiles(SHARE if self.by_columns else TILE)
         return [(columns, part) for columns in tiles for part in rows]

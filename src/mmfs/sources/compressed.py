@@ -61,13 +61,13 @@ class Compressed(InMemory):
         self._bind(X)
 
     def _bind(self, X: Any) -> None:
-        """The arrays of X as read-only views: one compiled signature whatever their source."""
-        self.X, self._arrays = X, arrays_of(X)
+        self.X = X
+        vars(self).pop("arrays", None)
 
-    @property
+    @cached_property
     def arrays(self) -> tuple[Any, Any, Any]:
-        """indptr, indices and data."""
-        return self._arrays
+        """indptr, indices and data as read-only views: one compiled signature whatever they were."""
+        return arrays_of(self.X)
 
     @property
     def size(self) -> int:
@@ -251,8 +251,8 @@ class CompressedRows(Compressed):
 
     def fetch(self, J: Array, n_jobs: int | None = None) -> sp.csc_array:
         columns, place = np.unique(J, return_inverse=True)
-        wanted = np.zeros(self.shape[1] // 8 + 1, dtype=np.uint8)  # a bit each: the cache holds it
-        np.bitwise_or.at(wanted, columns >> 3, np.left_shift(1, columns & 7).astype(np.uint8))
+        wanted = np.zeros(self.shape[1], dtype=np.uint8)
+        wanted[columns] = 1
 
         def work(start: int, stop: int) -> sp.csr_array:
             rows = scans.csr_take(*self.arrays, columns, wanted, start, stop)
@@ -303,4 +303,3 @@ def arrays_of(X: Any) -> tuple[Array, Array, Array]:
     indices = X.indices.astype(X.indices.dtype.newbyteorder("="), copy=False)
     arrays = X.indptr.astype(np.int64, copy=False), indices, data
     return tuple(read_only(np.ascontiguousarray(array)) for array in arrays)
-

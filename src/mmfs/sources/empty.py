@@ -9,6 +9,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from mmfs._compiled.vectors import places_of_filled
+from mmfs.sources.base import read_only
+
 Array = np.ndarray
 
 # Columns that may be empty without it being worth the trouble: a share of them.
@@ -17,11 +20,13 @@ WORTHWHILE = 0.5
 
 def filled(indptr: Array) -> tuple[Array | None, Array]:
     """Which compressed columns have entries, and where they begin; None if most of them do."""
-    n_columns = len(indptr) - 1
-    left = np.flatnonzero(indptr[1:] != indptr[:-1])
-    if not 0 < len(left) <= WORTHWHILE * n_columns:
+    most = int(WORTHWHILE * (len(indptr) - 1))
+    left, begins = np.empty(most + 1, dtype=np.int64), np.empty(most + 1, dtype=indptr.dtype)
+    n = places_of_filled(read_only(indptr), left, begins)
+    if not 0 < n <= most:
         return None, indptr
-    return left, np.append(indptr[left], indptr[-1])
+    begins[n] = indptr[-1]
+    return left[:n], begins[: n + 1]
 
 
 def without_empty_rows(X: Any) -> tuple[Any, Array | None]:
