@@ -132,7 +132,7 @@ def test_genes_as_rows_and_a_clinic_in_another_order(shared_data, tmp_path):
 
 SCANS = {  # of a default fit for 10 and 100 features, when it was first made of scans
     "leukemia_golub": (3, 5), "raoa_gse55457": (3, 5), "rac_gse55457": (3, 5), "mnist_3v8": (4, 4),
-    "colon_alon": (3, 5), "prostate_singh": (3, 5), "huntington_borovecki": (3, 5),
+    "colon_alon": (3, 6), "prostate_singh": (3, 5), "huntington_borovecki": (3, 5),
     "srbct_khan": (2, 5), "arcene": (4, 6), "madelon": (3, 3), "news20_bydate": (4, 4),
     "pcmac": (4, 4), "relathe": (4, 3), "basehock": (4, 4),
 }  # fmt: skip

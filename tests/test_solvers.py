@@ -395,6 +395,7 @@ def test_few_rows_are_solved_on_the_columns_themselves(kernel, n_classes, C, mon
     options = {"kernel": kernel, "gamma": 1e-3, "C": C, "tol": 1e-8, "max_iter": 5000}
     plain = MMFS(10, **options).fit(X, y)
     monkeypatch.setattr(tuning, "NARROW", 20)
+    monkeypatch.setattr(tuning, "FOLLOWED", 20)
     similarities = property(lambda here: pytest.fail("similarities were computed"))
     monkeypatch.setattr(sys.modules["mmfs.solvers.working_set"].WorkingSet, "Q", similarities)
     narrow = MMFS(10, **options).fit(X, y)

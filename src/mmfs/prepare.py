@@ -39,9 +39,6 @@ UNRELATED = ("aligned", "linear", "poly2")
 OF_CHANCE = 0.5
 CANDIDATES = 150
 
-# Relative gaps from which on similarities in single precision leave nothing to be seen in them.
-SINGLE_PRECISION = 1e-5
-
 CONSTRAINED = Parameter("formulation", "constrained")
 
 
@@ -217,8 +214,7 @@ def prepare(
     kind, source, left = kind_of_relevance(settings), as_source(X), None
     if isinstance(kind, str) and settings.kernel in UNRELATED:
         source, left = source.without_empty()
-    exact = settings.tol < SINGLE_PRECISION
-    data = first_scan(source, y, settings.task, settings.center, settings.n_jobs, exact)
+    data = first_scan(source, y, settings.task, settings.center, settings.n_jobs)
     columns, target = data.columns, data.target
     check_scanned(columns, X.shape[1], names, left)
     if not is_name(kind, "correlation"):

@@ -197,8 +197,9 @@ class Doubt:
     def __call__(self, facts: Any, entries: Array, before: Array) -> Array:
         known = inside(self.J, facts.start, len(before))
         return in_doubt(
-            known, before, facts.products, facts.relevance, facts.inverse, facts.center - facts.origin,
-            facts.explained, entries, tuple(self.near), self.b - SINGLE, self.tau,
+            known, before, facts.products, facts.relevance, facts.inverse,
+            facts.center - facts.origin, facts.explained, entries, tuple(self.near),
+            self.b - SINGLE, self.tau,
         )  # fmt: skip
 
 

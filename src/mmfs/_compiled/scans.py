@@ -191,8 +191,8 @@ def csr_sums(indptr, indices, data, weights, v, V, origin, start, stop, n_column
                 k += one
             at[i] = k
         if len(origin) == 0:
-            for p in range(first - start, last - start):
-                if sums[p, 1] ** 2 > most * sums[p, 0]:
+            for column in sums[first - start : last - start]:
+                if column[1] ** 2 > most * column[0]:
                     returned = FAR
     ends = indptr[1:] if stop == n_columns else _row_starts(indptr, indices, stop)
     return returned if np.all(at == ends) else 0  # every entry was read, by this range or another
@@ -231,7 +231,7 @@ def csr_products(indptr, indices, data, V, origin, start, stop, n_columns, out):
 
 @njit(cache=True, nogil=True)
 def csr_take(indptr, indices, data, J, wanted, start, stop):
-    """Of rows start..stop the columns J, which rise, and for which `wanted` is 1: compressed rows."""
+    """Of rows start..stop the columns J, in order, for which `wanted` is 1: compressed rows."""
     ends, n, one = np.zeros(stop - start + 1, dtype=np.int64), np.uint64(0), np.uint64(1)
     found = np.empty(indptr[stop] - indptr[start], dtype=np.uint64)  # mostly never touched
     k, last = np.uint64(indptr[start]), np.uint64(indptr[stop])

@@ -46,7 +46,7 @@ def standardise(
 
 @njit(cache=True, nogil=True)
 def turn(values, products, nowhere):
-    """values_j, each a row, times the sign of product j, or zero if that is nearly zero; in place."""
+    """values_j, a row each, times the sign of product j, or 0 if that is nearly 0; in place."""
     for j in range(len(values)):
         p = products[j, 0]
         sign = (1.0 if p > nowhere else 0.0) - (1.0 if p < -nowhere else 0.0)

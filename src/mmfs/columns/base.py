@@ -25,13 +25,11 @@ class Columns:
 
     def __init__(
         self, X: Any, *, adjustment: Adjustment | None = None, n_jobs: int | None = None,
-        exact: bool = True,
     ) -> None:  # fmt: skip
-        """`exact`: similarities in double precision, whatever that takes."""
         self.source = as_source(X)
         self.shape: tuple[int, int] = self.source.shape
         self.adjustment = adjustment or Adjustment()
-        self.n_jobs, self.exact = n_jobs, exact
+        self.n_jobs = n_jobs
         self.n_scans = 0
         self.facts: list[Any] = []  # of every block, where it is
 
@@ -100,11 +98,11 @@ class Columns:
         """The columns J; from another source of the same data, if that is quicker."""
         J, facts, source = np.asarray(J), self.facts_of(J), source or self.source
         if isinstance(source, ArraySource):
-            return DenseBlock(source.X, J, facts, self.adjustment, self.exact)
+            return DenseBlock(source.X, J, facts, self.adjustment)
         X = source.fetch(J, self.n_jobs)
         if sp.issparse(X):
             return SparseBlock.of(sp.csc_array(X), facts, self.adjustment)
-        return DenseBlock(X, np.arange(len(J)), facts, self.adjustment, self.exact)
+        return DenseBlock(X, np.arange(len(J)), facts, self.adjustment)
 
     def facts_of(self, J: Array) -> Facts:
         """What is known of the columns J: no data are read."""

@@ -16,9 +16,9 @@ Array = np.ndarray
 # Numbers of a tile of rows: the cache holds them.
 GRAM_TILE = 1 << 18
 
-# Rows for each column from which on similarities may be computed in single precision: sums of a
-# tile, which are added up in double. With fewer, columns may depend on each other exactly.
-TALL = 8
+# Where similarities may be computed in single precision, tile by tile, and added up in double: rows
+# for each column, at least, since with fewer columns may depend on each other exactly; and numbers.
+TALL, WORTH_SINGLE = 8, 1 << 20
 
 
 class Block(Protocol):
@@ -35,8 +35,11 @@ class Block(Protocol):
     def stored(self) -> int:
         """Numbers that a product with all columns reads."""
 
-    def gram(self, other: Self) -> Array:
-        """F_self'F_other, the correlations between two sets of columns."""
+    def gram(self, other: Self, precise: bool = True) -> Array:
+        """F_self'F_other, the correlations between two sets of columns.
+
+        If not `precise`, single precision may do where it is faster.
+        """
 
     def combine(self, weights: Array) -> Array:
         """F weights, for weights with a row per column: a matrix of M rows."""
@@ -60,10 +63,8 @@ class Block(Protocol):
 class DenseBlock:
     """Columns J of an array, read again from it each time: no copy outlives a call."""
 
-    def __init__(
-        self, X: Array, J: Array, facts: Facts, adjustment: Adjustment, exact: bool = True
-    ) -> None:
-        self.X, self.J, self.facts, self.adjustment, self.exact = X, J, facts, adjustment, exact
+    def __init__(self, X: Array, J: Array, facts: Facts, adjustment: Adjustment) -> None:
+        self.X, self.J, self.facts, self.adjustment = X, J, facts, adjustment
 
     @property
     def n_rows(self) -> int:
@@ -79,7 +80,7 @@ class DenseBlock:
         X = self.X
         return X.flags.c_contiguous and X.dtype in (np.float32, np.float64) and X.dtype.isnative
 
-    def _rows(self, rows: slice, kind: Any = np.float64) -> Array:
+    def _rows(self, rows: slice, kind: type = np.float64) -> Array:
         facts, adjustment, X = self.facts, self.adjustment, self.X
         if self._by_rows:
             start, stop, _ = rows.indices(self.n_rows)
@@ -99,11 +100,11 @@ class DenseBlock:
         height = max(GRAM_TILE // max(1, len(self.J)), len(self.J), 1)  # not many sums of n x n
         return (slice(a, a + height) for a in range(0, self.X.shape[0], height))
 
-    def gram(self, other: Self) -> Array:
-        out, kind = np.zeros((len(self.J), len(other.J))), np.float64
-        if not self.exact and self.n_rows >= TALL * len(self.J):
-            near = not (self.facts.origin.any() or other.facts.origin.any())
-            kind = np.float32 if near else kind
+    def gram(self, other: Self, precise: bool = True) -> Array:
+        out, many = np.zeros((len(self.J), len(other.J))), self.n_rows >= TALL * len(self.J)
+        near = not (self.facts.origin.any() or other.facts.origin.any())
+        single = near and many and self.stored >= WORTH_SINGLE and not precise
+        kind = np.float32 if single else np.float64
         for rows in self._row_tiles():
             here = self._rows(rows, kind)
             out += here.T @ (here if other is self else other._rows(rows, kind))
@@ -129,11 +130,11 @@ class DenseBlock:
         if other.X is not X:  # copies, of other columns each
             X, J = np.hstack([X[:, self.J], other.X[:, other.J]]), np.arange(len(J))
         facts = joined([self.facts, other.facts])
-        return DenseBlock(X, J, facts, self.adjustment, self.exact)
+        return DenseBlock(X, J, facts, self.adjustment)
 
     def only(self, which: Array) -> "DenseBlock":
         facts = self.facts.only(which)
-        return DenseBlock(self.X, self.J[which], facts, self.adjustment, self.exact)
+        return DenseBlock(self.X, self.J[which], facts, self.adjustment)
 
 
 class SparseBlock:
@@ -172,7 +173,7 @@ class SparseBlock:
     def arrays(self) -> tuple[Array, Array, Array]:
         return arrays_of(self.X)
 
-    def gram(self, other: Self) -> Array:
+    def gram(self, other: Self, precise: bool = True) -> Array:
         out, unit = np.empty((self.X.shape[1], other.X.shape[1])), np.sqrt(self.total)
         p, q = unit * self.means, unit * other.means
         if other is self:

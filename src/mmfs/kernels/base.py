@@ -25,6 +25,7 @@ class FetchedColumns:
     block: Block | None = None
     U: Array | None = None
     similar: Array | None = None  # Q among them, if it is known
+    precise: bool = True  # and not from single precision
 
     def join(self, other: Self) -> "FetchedColumns":
         J, r = np.append(self.J, other.J), np.append(self.relevance, other.relevance)
@@ -38,7 +39,7 @@ class FetchedColumns:
         block = None if self.block is None else self.block.only(which)
         U = None if self.U is None else self.U[which]
         similar = None if self.similar is None else self.similar[which][:, which]
-        return FetchedColumns(self.J[which], self.relevance[which], block, U, similar)
+        return FetchedColumns(self.J[which], self.relevance[which], block, U, similar, self.precise)
 
 
 class Nearness(NamedTuple):
@@ -91,6 +92,10 @@ class Similarity(ABC):
     def gram(self, a: FetchedColumns, b: FetchedColumns) -> Array:
         """Q[a.J][:, b.J]."""
 
+    def nearly(self, a: FetchedColumns, b: FetchedColumns) -> Array:
+        """The same, in single precision where that is faster: good enough to find candidates."""
+        return self.gram(a, b)
+
     @abstractmethod
     def scan(
         self, a: FetchedColumns, alphas: Array, reduce: Reduce, each: Each = (), keep: bool = False
@@ -111,16 +116,18 @@ class Similarity(ABC):
     def scan_some(
         self, w: Array, which: Callable[..., Array], reduce: Reduce, each: Each = ()
     ) -> list[Any]:
-        """reduce(facts, Q alpha, places) of some columns, those of `weights`: `Source.scan_some`."""
+        """reduce(facts, Q alpha, places) of some columns, for `weights`: `Source.scan_some`."""
         raise TypeError(f"{self} scans all columns at once")
 
     def fingerprints(self, keep: bool = False) -> list[Any] | None:
         """Of the columns of every block, as `scan`; None where features are no columns."""
         return None
 
-    def among(self, fetched: FetchedColumns) -> Array:
+    def among(self, fetched: FetchedColumns, precise: bool = True) -> Array:
         """Q among fetched columns."""
-        return self.gram(fetched, fetched) if fetched.similar is None else fetched.similar
+        if fetched.similar is None or (precise and not fetched.precise):
+            return self.gram(fetched, fetched)
+        return fetched.similar
 
     def by_entries(self, fetched: FetchedColumns, most: float) -> Known | None:
         """Q among fetched columns by their entries, if these are fewer than `most` and make it."""

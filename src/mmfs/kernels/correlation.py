@@ -45,8 +45,14 @@ class Correlation(OfColumns):
         return FetchedColumns(J, block.facts.relevance, block, U)
 
     def gram(self, a: FetchedColumns, b: FetchedColumns) -> Array:
+        return self._similar(a, b, precise=True)
+
+    def nearly(self, a: FetchedColumns, b: FetchedColumns) -> Array:
+        return self._similar(a, b, precise=False)
+
+    def _similar(self, a: FetchedColumns, b: FetchedColumns, precise: bool) -> Array:
         assert a.block is not None and b.block is not None
-        rho = a.block.gram(b.block)
+        rho = a.block.gram(b.block, precise)
         if a.U is None or b.U is None:
             return rho
         if self.width > 1 or (nowhere(a.U).any() and nowhere(b.U).any()):

@@ -35,7 +35,7 @@ def order_of_elimination(
             f"features, here are {len(J):,}; raise ", Parameter("gamma"), ", or use ",
             Parameter("rank", "alpha"), ".",
         )  # fmt: skip
-    Q, r = problem.Q.among(support), problem.r(support)
+    Q, r = problem.Q.among(support, precise=False), problem.r(support)
     eps = tuning.ELIMINATION_PRECISION * problem.r_max
     descent = ExactDescent(OfGram(Q), r, problem.C, eps, rng)
     descent.alpha[:] = alpha

@@ -5,7 +5,8 @@
 # Columns added in a round, at least: fewer would cost more scans than their similarities save.
 LEAST_ADDED = 100
 
-# Columns to begin with, for each that is needed: those of the support are not the most relevant.
+# Columns to begin with, for each that is needed, which are no more than the rank of Q: those of the
+# support are not the most relevant.
 FIRST = 2
 
 # Of the relevance that the best column outside has left, the share down to which a search for gamma
@@ -15,14 +16,17 @@ DEPTH = 0.25
 # Inexact inner solves: many columns are solved to this share of the violation outside them.
 ROUGH = 0.1
 
+# Relative gaps from which on similarities in single precision leave nothing to be seen in them.
+SINGLE_PRECISION = 1e-5
+
 # Precision of the last solves, in units of the tolerance: a gap is a sum over many columns.
 FINEST = 1e-2
 
 # Columns: as many have a Gram matrix of 3 GB.
 GRAM_LIMIT = 20_000
 
-# Columns: of more, similarities are not computed where they have far fewer entries; nor of more than
-# the second number, where these have so few rows that homotopy soon comes to its end.
+# Columns: of more, similarities are not computed where they have far fewer entries; nor of more
+# than the second number, where their rows are so few that homotopy soon comes to its end.
 NARROW, FOLLOWED = 1_000, 3_000
 
 # Entries for each similarity: a step on columns reads its entries twice, here and there, one on

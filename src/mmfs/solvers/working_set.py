@@ -25,8 +25,9 @@ Array = np.ndarray
 class WorkingSet:
     """Columns fetched so far, distinct ones and copies, and the similarities of the distinct."""
 
-    def __init__(self, problem: Problem, J: Array, tol: float) -> None:
-        self.problem = problem
+    def __init__(self, problem: Problem, J: Array, tol: float, precise: bool = True) -> None:
+        """Whether similarities have to be `precise`: a scan tells the gradient anyhow."""
+        self.problem, self.precise = problem, precise
         self.r_max = max(problem.r_max, np.finfo(float).tiny)
         self.eps = self.finest = tuning.FINEST * tol * self.r_max
         self.everything = problem.Q.fetch(np.sort(J))  # copies too
@@ -51,7 +52,8 @@ class WorkingSet:
         if known < n:
             fetched, Q = self.fetched, np.empty((n, n))
             new = fetched.only(np.arange(known, n)) if known else fetched
-            similar = self.problem.Q.gram(fetched, new)
+            gram = self.problem.Q.gram if self.precise else self.problem.Q.nearly
+            similar = gram(fetched, new)
             own = similar[known:]
             Q[:known, :known], Q[known:, known:] = self._gram, (own + own.T) / 2  # but for rounding
             Q[:known, known:], Q[known:, :known] = similar[:known], similar[:known].T
@@ -69,7 +71,7 @@ class WorkingSet:
     def known(self) -> FetchedColumns:
         """The distinct columns, with their similarities if these were needed."""
         similar = self._gram if len(self._gram) == len(self.chosen) else None
-        return replace(self.fetched, similar=similar)
+        return replace(self.fetched, similar=similar, precise=self.precise)
 
     def add(self, J: Array) -> None:
         """In the order of the data: that of their gradients may hang on rounding errors."""
@@ -111,7 +113,7 @@ def working_set(
     wanted = min(rule.fewest, problem.Q.rank)
     n_first = min(max(tuning.LEAST_ADDED, int(tuning.FIRST * wanted)), tuning.GRAM_LIMIT)
     best, r = problem.Q.most_relevant(n_first + 1)
-    here = WorkingSet(problem, best[:n_first], tol)
+    here = WorkingSet(problem, best[:n_first], tol, precise=tol < tuning.SINGLE_PRECISION)
     enough = min(wanted, here.n_available)
     while 2 * len(here.chosen) < enough and n_first < tuning.GRAM_LIMIT:  # most are copies
         n_first = min(4 * n_first, tuning.GRAM_LIMIT)
@@ -153,4 +155,5 @@ def working_set(
             wider = 1 if len(here.chosen) > n_before else 4 * wider  # all were copies
         elif not closed and not (fixed and here.eps < descent.eps) and not here.sharpen():
             break  # all that is missing is precision
+    assert certificate is not None  # of one round at least
     return Solution(here.known, alpha, gamma, certificate, n_iter, here.copies)

@@ -66,7 +66,7 @@ class Compressed(InMemory):
 
     @cached_property
     def arrays(self) -> tuple[Any, Any, Any]:
-        """indptr, indices and data as read-only views: one compiled signature whatever they were."""
+        """indptr, indices and data as read-only views: one compiled signature whatever it was."""
         return arrays_of(self.X)
 
     @property
@@ -302,4 +302,5 @@ def arrays_of(X: Any) -> tuple[Array, Array, Array]:
         data = data.astype(np.float64)
     indices = X.indices.astype(X.indices.dtype.newbyteorder("="), copy=False)
     arrays = X.indptr.astype(np.int64, copy=False), indices, data
-    return tuple(read_only(np.ascontiguousarray(array)) for array in arrays)
+    begins, indices, data = (read_only(np.ascontiguousarray(array)) for array in arrays)
+    return begins, indices, data
