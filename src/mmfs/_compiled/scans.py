@@ -282,36 +282,41 @@ def sparse_gram(rows, numbers, values, other_rows, other_numbers, other_values, 
 
 
 @njit(cache=True, nogil=True)
-def sparse_self_gram(indptr, indices, data, n_rows, p, out):
-    """out[i, j] = a_i'a_j - p[i] p[j], for A by compressed columns.
+def sparse_self_gram(indptr, indices, data, n_rows, p, start, out):
+    """out[i, j] = a_i'a_j - p[i] p[j], for A by compressed columns; i counts from `start` on.
 
     A block of columns at a time is entered into rows, and meets there what has been entered so far:
     half of the work.
     """
-    n, one, begins = len(out), np.uint64(1), np.zeros(n_rows + 1, dtype=np.uint64)
+    n, one, begins = len(p), np.uint64(1), np.zeros(n_rows + 1, dtype=np.uint64)
     for k in range(len(indices)):
         begins[np.uint64(indices[k]) + one] += one
     begins = np.cumsum(begins)
     ends, at = begins.copy(), begins.copy()  # of what was entered, and in blocks before
     numbers, values = np.empty(len(indices), dtype=np.uint32), np.empty(len(indices))
     width = max(GRAM_BLOCK // n, n_rows * n // (4 * len(indices) + 1), 1)  # rows visited, entries
-    for first in range(0, n, width):
-        for j in range(first, min(first + width, n)):
-            out[j] = 0.0
+    first, last, zero = start - start, start, np.uint64(start)  # the first block meets nothing
+    while first < n:
+        for j in range(first, last):
             for k in range(indptr[j], indptr[j + 1]):
                 i = np.uint64(indices[k])
                 numbers[ends[i]], values[ends[i]] = j, data[k]
                 ends[i] += one
-        for row in range(n_rows):
-            a, end = at[row], ends[row]
-            while a < end:
-                x, sums, b = values[a], out[numbers[a]], begins[row]
-                while b <= a:
-                    sums[numbers[b]] += x * values[b]
-                    b += one
-                a += one
-            at[row] = end
-    for j in range(n):
+        if first >= start:
+            out[first - start : last - start] = 0.0
+            for row in range(n_rows):
+                a, end = at[row], ends[row]
+                while a < end:
+                    x, sums, b = values[a], out[np.uint64(numbers[a]) - zero], begins[row]
+                    while b <= a:
+                        sums[numbers[b]] += x * values[b]
+                        b += one
+                    a += one
+        at[:] = ends
+        first, last = last, min(last + width, n)
+    for j in range(start, n):
+        sums = out[j - start]
         for before in range(j + 1):
-            out[j, before] -= p[before] * p[j]
-            out[before, j] = out[j, before]
+            sums[before] -= p[before] * p[j]
+            if before >= start:
+                out[before - start, j] = sums[before]

@@ -1,6 +1,7 @@
 """A few columns in memory, standardised: enough to be worked on at leisure."""
 
 from collections.abc import Iterator
+from functools import cached_property
 from typing import Any, Protocol, Self
 
 import numpy as np
@@ -35,11 +36,15 @@ class Block(Protocol):
     def stored(self) -> int:
         """Numbers that a product with all columns reads."""
 
-    def gram(self, other: Self, precise: bool = True) -> Array:
-        """F_self'F_other, the correlations between two sets of columns.
+    @property
+    def single(self) -> bool:
+        """Whether similarities are found faster in single precision, and nearly as well."""
 
-        If not `precise`, single precision may do where it is faster.
-        """
+    def gram(self, other: Self) -> Array:
+        """F_self'F_other, the correlations between two sets of columns."""
+
+    def gram_from(self, start: int, single: bool = False) -> Array:
+        """Those of all columns with the columns from `start` on."""
 
     def combine(self, weights: Array) -> Array:
         """F weights, for weights with a row per column: a matrix of M rows."""
@@ -74,20 +79,28 @@ class DenseBlock:
     def stored(self) -> int:
         return self.X.shape[0] * len(self.J)
 
-    @property
-    def _by_rows(self) -> bool:
-        """Whether X is as compiled loops read it."""
-        X = self.X
-        return X.flags.c_contiguous and X.dtype in (np.float32, np.float64) and X.dtype.isnative
+    @cached_property
+    def _in_order(self) -> tuple[Array, Array, Facts, Array]:
+        """Columns in the order of memory, which is read forwards: order, J, facts; and the way back."""
+        order = np.argsort(self.J, kind="stable")
+        return order, self.J[order], self.facts.only(order), np.argsort(order)
+
+    def _tiles(self, kind: type = np.float64) -> Iterator[tuple[slice, Array]]:
+        """Some rows, and the columns there, standardised, in the order of memory."""
+        n = max(1, len(self.J))
+        height = max(GRAM_TILE // n, n)  # not many sums of n x n
+        for start in range(0, self.n_rows, height):
+            rows = slice(start, min(start + height, self.n_rows))
+            yield rows, self._rows(rows, kind)
 
     def _rows(self, rows: slice, kind: type = np.float64) -> Array:
-        facts, adjustment, X = self.facts, self.adjustment, self.X
-        if self._by_rows:
-            start, stop, _ = rows.indices(self.n_rows)
-            values = np.empty((stop - start, len(self.J)), dtype=kind)
-            dense.pick(read_only(X), self.J, facts.center, facts.inverse, start, stop, values)
+        (_, J, facts, _), adjustment, X = self._in_order, self.adjustment, self.X
+        if X.flags.c_contiguous and X.dtype in (np.float32, np.float64) and X.dtype.isnative:
+            values: Array = np.empty((rows.stop - rows.start, len(J)), dtype=kind)
+            read = read_only(X), J, facts.center, facts.inverse
+            dense.pick(*read, rows.start, rows.stop, values)
         else:
-            values = X[rows, self.J].astype(kind, copy=False)  # ours: indexing copies
+            values = X[rows, J].astype(kind, copy=False)  # ours: indexing copies
             values -= facts.center
             values *= facts.inverse
         if adjustment.root is not None:
@@ -96,31 +109,37 @@ class DenseBlock:
             values -= adjustment.covariates[rows] @ (facts.explained * facts.inverse[:, None]).T
         return values
 
-    def _row_tiles(self) -> Iterator[slice]:
-        height = max(GRAM_TILE // max(1, len(self.J)), len(self.J), 1)  # not many sums of n x n
-        return (slice(a, a + height) for a in range(0, self.X.shape[0], height))
+    @property
+    def single(self) -> bool:
+        tall = self.n_rows >= TALL * len(self.J) and self.stored >= WORTH_SINGLE
+        return tall and not self.facts.origin.any()
 
-    def gram(self, other: Self, precise: bool = True) -> Array:
-        out, many = np.zeros((len(self.J), len(other.J))), self.n_rows >= TALL * len(self.J)
-        near = not (self.facts.origin.any() or other.facts.origin.any())
-        single = near and many and self.stored >= WORTH_SINGLE and not precise
-        kind = np.float32 if single else np.float64
-        for rows in self._row_tiles():
-            here = self._rows(rows, kind)
-            out += here.T @ (here if other is self else other._rows(rows, kind))
-        return out
+    def gram(self, other: Self) -> Array:
+        if other is self:
+            return self.gram_from(0)
+        out = np.zeros((len(self.J), len(other.J)))
+        for rows, here in self._tiles():
+            out += here.T @ other._rows(rows)
+        return out[self._in_order[-1][:, None], other._in_order[-1]]
+
+    def gram_from(self, start: int, single: bool = False) -> Array:
+        out, place = np.zeros((len(self.J), len(self.J) - start)), self._in_order[-1]
+        for _, here in self._tiles(np.float32 if single else np.float64):
+            out += here.T @ (here[:, place[start:]] if start else here)  # half the work if the same
+        return out[place] if start else out[place[:, None], place]
 
     def combine(self, weights: Array) -> Array:
-        return np.concatenate([self._rows(rows) @ weights for rows in self._row_tiles()])
+        weights = weights[self._in_order[0]]
+        return np.concatenate([here @ weights for _, here in self._tiles()])
 
     def products(self, V: Array) -> Array:
         out = np.zeros((len(self.J), V.shape[1]))
-        for rows in self._row_tiles():
-            out += self._rows(rows).T @ V[rows]
-        return out
+        for rows, here in self._tiles():
+            out += here.T @ V[rows]
+        return out[self._in_order[-1]]
 
     def dense(self) -> Array:
-        return self._rows(slice(None))
+        return self._rows(slice(0, self.n_rows))[:, self._in_order[-1]]
 
     def operator(self) -> Array:
         return self.dense()
@@ -129,12 +148,10 @@ class DenseBlock:
         X, J = self.X, np.concatenate([self.J, other.J])
         if other.X is not X:  # copies, of other columns each
             X, J = np.hstack([X[:, self.J], other.X[:, other.J]]), np.arange(len(J))
-        facts = joined([self.facts, other.facts])
-        return DenseBlock(X, J, facts, self.adjustment)
+        return DenseBlock(X, J, joined([self.facts, other.facts]), self.adjustment)
 
     def only(self, which: Array) -> "DenseBlock":
-        facts = self.facts.only(which)
-        return DenseBlock(self.X, self.J[which], facts, self.adjustment)
+        return DenseBlock(self.X, self.J[which], self.facts.only(which), self.adjustment)
 
 
 class SparseBlock:
@@ -173,14 +190,25 @@ class SparseBlock:
     def arrays(self) -> tuple[Array, Array, Array]:
         return arrays_of(self.X)
 
-    def gram(self, other: Self, precise: bool = True) -> Array:
+    @property
+    def single(self) -> bool:
+        return False
+
+    def gram_from(self, start: int, single: bool = False) -> Array:
+        out = np.empty((self.X.shape[1] - start, self.X.shape[1]))
+        p = np.sqrt(self.total) * self.means
+        scans.sparse_self_gram(*self.arrays, self.n_rows, p, start, out)
+        if self.adjustment.covariates is not None:
+            out -= self.explained[start:] @ self.explained.T
+        return out.T
+
+    def gram(self, other: Self) -> Array:
+        if other is self:
+            return self.gram_from(0)
         out, unit = np.empty((self.X.shape[1], other.X.shape[1])), np.sqrt(self.total)
         p, q = unit * self.means, unit * other.means
-        if other is self:
-            scans.sparse_self_gram(*self.arrays, self.n_rows, p, out)
-        else:
-            rows, others = arrays_of(self.X.tocsr()), arrays_of(other.X.tocsr())
-            scans.sparse_gram(*rows, *others, p, q, out)
+        rows, others = arrays_of(self.X.tocsr()), arrays_of(other.X.tocsr())
+        scans.sparse_gram(*rows, *others, p, q, out)
         if self.adjustment.covariates is not None:
             out -= self.explained @ other.explained.T
         return out

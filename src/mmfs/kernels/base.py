@@ -92,9 +92,9 @@ class Similarity(ABC):
     def gram(self, a: FetchedColumns, b: FetchedColumns) -> Array:
         """Q[a.J][:, b.J]."""
 
-    def nearly(self, a: FetchedColumns, b: FetchedColumns) -> Array:
-        """The same, in single precision where that is faster: good enough to find candidates."""
-        return self.gram(a, b)
+    def gram_from(self, a: FetchedColumns, start: int, single: bool = False) -> Array:
+        """Q[a.J][:, a.J[start:]], in `single` precision if that is wanted, and known here."""
+        return self.gram(a, a.only(np.arange(start, len(a.J))) if start else a)
 
     @abstractmethod
     def scan(

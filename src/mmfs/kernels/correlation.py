@@ -45,14 +45,15 @@ class Correlation(OfColumns):
         return FetchedColumns(J, block.facts.relevance, block, U)
 
     def gram(self, a: FetchedColumns, b: FetchedColumns) -> Array:
-        return self._similar(a, b, precise=True)
-
-    def nearly(self, a: FetchedColumns, b: FetchedColumns) -> Array:
-        return self._similar(a, b, precise=False)
-
-    def _similar(self, a: FetchedColumns, b: FetchedColumns, precise: bool) -> Array:
         assert a.block is not None and b.block is not None
-        rho = a.block.gram(b.block, precise)
+        return self._directed(a.block.gram(b.block), a, b)
+
+    def gram_from(self, a: FetchedColumns, start: int, single: bool = False) -> Array:
+        assert a.block is not None
+        new = a.only(np.arange(start, len(a.J))) if start else a
+        return self._directed(a.block.gram_from(start, single), a, new)
+
+    def _directed(self, rho: Array, a: FetchedColumns, b: FetchedColumns) -> Array:
         if a.U is None or b.U is None:
             return rho
         if self.width > 1 or (nowhere(a.U).any() and nowhere(b.U).any()):

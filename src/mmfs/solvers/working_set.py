@@ -25,9 +25,9 @@ Array = np.ndarray
 class WorkingSet:
     """Columns fetched so far, distinct ones and copies, and the similarities of the distinct."""
 
-    def __init__(self, problem: Problem, J: Array, tol: float, precise: bool = True) -> None:
-        """Whether similarities have to be `precise`: a scan tells the gradient anyhow."""
-        self.problem, self.precise = problem, precise
+    def __init__(self, problem: Problem, J: Array, tol: float, hasty: bool = False) -> None:
+        """`hasty`: similarities may be in single precision, since scans tell the gradient anyhow."""
+        self.problem, self.hasty, self.precise = problem, hasty, True
         self.r_max = max(problem.r_max, np.finfo(float).tiny)
         self.eps = self.finest = tuning.FINEST * tol * self.r_max
         self.everything = problem.Q.fetch(np.sort(J))  # copies too
@@ -51,9 +51,9 @@ class WorkingSet:
             )
         if known < n:
             fetched, Q = self.fetched, np.empty((n, n))
-            new = fetched.only(np.arange(known, n)) if known else fetched
-            gram = self.problem.Q.gram if self.precise else self.problem.Q.nearly
-            similar = gram(fetched, new)
+            single = self.hasty and fetched.block is not None and fetched.block.single
+            self.precise = self.precise and not single
+            similar = self.problem.Q.gram_from(fetched, known, single)
             own = similar[known:]
             Q[:known, :known], Q[known:, known:] = self._gram, (own + own.T) / 2  # but for rounding
             Q[:known, known:], Q[known:, :known] = similar[:known], similar[:known].T
@@ -113,7 +113,7 @@ def working_set(
     wanted = min(rule.fewest, problem.Q.rank)
     n_first = min(max(tuning.LEAST_ADDED, int(tuning.FIRST * wanted)), tuning.GRAM_LIMIT)
     best, r = problem.Q.most_relevant(n_first + 1)
-    here = WorkingSet(problem, best[:n_first], tol, precise=tol < tuning.SINGLE_PRECISION)
+    here = WorkingSet(problem, best[:n_first], tol, hasty=tol >= tuning.SINGLE_PRECISION)
     enough = min(wanted, here.n_available)
     while 2 * len(here.chosen) < enough and n_first < tuning.GRAM_LIMIT:  # most are copies
         n_first = min(4 * n_first, tuning.GRAM_LIMIT)
@@ -130,7 +130,7 @@ def working_set(
         # what these columns can do without it.
         limited = rule.limited(here.n_available)
         alpha, gamma, complete = limited(descent.solver, gamma, floor)
-        n_more = wider * max(tuning.LEAST_ADDED, wanted, 2 * int(np.count_nonzero(alpha)))
+        n_more = wider * max(tuning.LEAST_ADDED, wanted, int(np.count_nonzero(alpha)))
         certificate = problem.certify(
             here.fetched, alpha, gamma, copies=here.copies, n_others=max(n_more, rule.fewest),
             whole=whole, earlier=certificate if complete else None,
