@@ -16,7 +16,7 @@ SOURCE = Path(__file__).parents[1] / "src" / "mmfs"
 
 # A room may use those to its left.
 ROOMS = [
-    ["_compiled", "errors", "optional", "progress", "warn"],
+    ["_compiled", "errors", "optional", "progress", "threads", "warn"],
     ["order", "settings", "sources"],
     ["columns"],
     ["discretize", "hsic", "target"],

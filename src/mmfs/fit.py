@@ -23,6 +23,7 @@ from mmfs.solvers import (
     solve_path,
     weights_among,
 )
+from mmfs.threads import one_thread
 from mmfs.validation import is_name, keeps_scores
 
 Array = np.ndarray
@@ -83,6 +84,7 @@ class Fit:
         return solve_path(self.prepared.problem, self.solution, n=n, **self.options)
 
 
+@one_thread
 def fit(prepared: PreparedProblem, rng: np.random.Generator) -> Fit:
     """Solve the problem, rank the columns, remember what is to be known."""
     settings, problem = prepared.settings, prepared.problem
@@ -109,6 +111,7 @@ def fit(prepared: PreparedProblem, rng: np.random.Generator) -> Fit:
     return Fit(prepared, solution, record, options)
 
 
+@one_thread
 def rank_point(
     prepared: PreparedProblem, point: Point, gamma: Any, k: int, rng: np.random.Generator
 ) -> Array:

@@ -21,6 +21,9 @@ GRAM_TILE = 1 << 18
 # for each column, at least, since with fewer columns may depend on each other exactly; and numbers.
 TALL, WORTH_SINGLE = 8, 1 << 20
 
+# Multiplications of BLAS in the time in which a scan reads a number.
+MULTIPLICATIONS = 64
+
 
 class Block(Protocol):
     """Some standardised columns F, which `Columns.fetch` brings."""
@@ -39,6 +42,10 @@ class Block(Protocol):
     @property
     def single(self) -> bool:
         """Whether similarities are found faster in single precision, and nearly as well."""
+
+    @property
+    def gram_work(self) -> float:
+        """What similarities among them take, in the time in which a scan reads a number."""
 
     def gram(self, other: Self) -> Array:
         """F_self'F_other, the correlations between two sets of columns."""
@@ -81,7 +88,7 @@ class DenseBlock:
 
     @cached_property
     def _in_order(self) -> tuple[Array, Array, Facts, Array]:
-        """Columns in the order of memory, which is read forwards: order, J, facts; and the way back."""
+        """Columns in the order of memory, which is read forwards: order, J, facts; and back."""
         order = np.argsort(self.J, kind="stable")
         return order, self.J[order], self.facts.only(order), np.argsort(order)
 
@@ -113,6 +120,10 @@ class DenseBlock:
     def single(self) -> bool:
         tall = self.n_rows >= TALL * len(self.J) and self.stored >= WORTH_SINGLE
         return tall and not self.facts.origin.any()
+
+    @property
+    def gram_work(self) -> float:
+        return self.stored * len(self.J) / 2 / MULTIPLICATIONS
 
     def gram(self, other: Self) -> Array:
         if other is self:
@@ -193,6 +204,10 @@ class SparseBlock:
     @property
     def single(self) -> bool:
         return False
+
+    @property
+    def gram_work(self) -> float:
+        return self.stored**2 / self.n_rows / 2  # more, if rows are not equally full
 
     def gram_from(self, start: int, single: bool = False) -> Array:
         out = np.empty((self.X.shape[1] - start, self.X.shape[1]))

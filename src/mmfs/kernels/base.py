@@ -72,6 +72,10 @@ class Similarity(ABC):
         """That of Q, at most."""
         return self.n_columns
 
+    def affordable(self, fetched: FetchedColumns) -> float:
+        """The share of these columns among whom similarities take no longer than a scan."""
+        return 1.0
+
     @abstractmethod
     def ask(self, reduce: Reduce, each: Each = (), keep: bool = False) -> list[Any]:
         """reduce(facts) of every block, without a scan."""

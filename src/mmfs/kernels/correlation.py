@@ -44,6 +44,11 @@ class Correlation(OfColumns):
         U = directions(block.facts.products) if self.aligned else None
         return FetchedColumns(J, block.facts.relevance, block, U)
 
+    def affordable(self, fetched: FetchedColumns) -> float:
+        assert fetched.block is not None
+        work = max(fetched.block.gram_work, 1.0)
+        return min(1.0, float(np.sqrt(self.columns.source.size / work)))
+
     def gram(self, a: FetchedColumns, b: FetchedColumns) -> Array:
         assert a.block is not None and b.block is not None
         return self._directed(a.block.gram(b.block), a, b)

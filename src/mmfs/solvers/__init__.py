@@ -22,6 +22,7 @@ from mmfs.solvers.qp import quadratic_programme
 from mmfs.solvers.ranking import ranked
 from mmfs.solvers.solution import Solution
 from mmfs.solvers.working_set import working_set
+from mmfs.threads import one_thread
 from mmfs.warn import warn_caller
 
 __all__ = [
@@ -49,6 +50,7 @@ SOLVERS: dict[str, Callable[..., Solution]] = {
 }
 
 
+@one_thread
 def solve(
     problem: Problem,
     rule: GammaRule,
@@ -66,6 +68,7 @@ def solve(
     return solution
 
 
+@one_thread
 def solve_path(
     problem: Problem,
     stops: Sequence[Stop] | Solution,

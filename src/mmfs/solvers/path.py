@@ -78,7 +78,7 @@ def along_path(
             Parameter("rank", "alpha"), ".",
         )  # fmt: skip
     relevant = problem.Q.most_relevant(tuning.LEAST_ADDED)[0]
-    here = WorkingSet(problem, np.union1d(start, relevant), tol)
+    here = WorkingSet(problem, problem.Q.fetch(np.union1d(start, relevant)), tol)
     points: dict[int, Point] = {}
     todo = list(range(len(stops)))
     for n_iter in range(1, max_iter + 1):

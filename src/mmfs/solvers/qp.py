@@ -28,7 +28,8 @@ def quadratic_programme(
             f"solver='qp' is for at most {tuning.QP_LIMIT:,} usable columns, here are "
             f"{problem.n_usable:,}; use solver='working_set'."
         )
-    everything = WorkingSet(problem, problem.Q.most_relevant(problem.n_usable)[0], tol)
+    J = np.sort(problem.Q.most_relevant(problem.n_usable)[0])
+    everything = WorkingSet(problem, problem.Q.fetch(J), tol)
     fetched = everything.fetched
     r, C, rule = problem.r(fetched), problem.C, rule.limited(len(fetched.J))
     n_iter = 0

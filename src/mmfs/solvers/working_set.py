@@ -25,12 +25,14 @@ Array = np.ndarray
 class WorkingSet:
     """Columns fetched so far, distinct ones and copies, and the similarities of the distinct."""
 
-    def __init__(self, problem: Problem, J: Array, tol: float, hasty: bool = False) -> None:
-        """`hasty`: similarities may be in single precision, since scans tell the gradient anyhow."""
+    def __init__(
+        self, problem: Problem, fetched: FetchedColumns, tol: float, hasty: bool = False
+    ) -> None:
+        """`hasty`: single precision may do for similarities, since scans tell the gradient."""
         self.problem, self.hasty, self.precise = problem, hasty, True
         self.r_max = max(problem.r_max, np.finfo(float).tiny)
         self.eps = self.finest = tuning.FINEST * tol * self.r_max
-        self.everything = problem.Q.fetch(np.sort(J))  # copies too
+        self.everything = fetched  # copies too
         self.chosen = np.empty(0, dtype=np.intp)  # places of those that stand for themselves
         self._tell_apart()
         self._gram = np.empty((0, 0))
@@ -111,9 +113,13 @@ def working_set(
 ) -> Solution:
     """After every round `on_round(round, columns, gap)` is told."""
     wanted = min(rule.fewest, problem.Q.rank)
-    n_first = min(max(tuning.LEAST_ADDED, int(tuning.FIRST * wanted)), tuning.GRAM_LIMIT)
+    least = max(tuning.LEAST_ADDED, wanted)
+    n_first = min(max(tuning.LEAST_ADDED, tuning.FIRST * wanted), tuning.GRAM_LIMIT)
     best, r = problem.Q.most_relevant(n_first + 1)
-    here = WorkingSet(problem, best[:n_first], tol, hasty=tol >= tuning.SINGLE_PRECISION)
+    first = problem.Q.fetch(np.sort(best[:n_first]))
+    n_first = max(int(problem.Q.affordable(first) * n_first), min(least, n_first))
+    first = first.only(np.isin(first.J, best[:n_first]))
+    here = WorkingSet(problem, first, tol, hasty=tol >= tuning.SINGLE_PRECISION)
     enough = min(wanted, here.n_available)
     while 2 * len(here.chosen) < enough and n_first < tuning.GRAM_LIMIT:  # most are copies
         n_first = min(4 * n_first, tuning.GRAM_LIMIT)
@@ -130,7 +136,7 @@ def working_set(
         # what these columns can do without it.
         limited = rule.limited(here.n_available)
         alpha, gamma, complete = limited(descent.solver, gamma, floor)
-        n_more = wider * max(tuning.LEAST_ADDED, wanted, int(np.count_nonzero(alpha)))
+        n_more = wider * max(least, 2 * int(np.count_nonzero(alpha)))
         certificate = problem.certify(
             here.fetched, alpha, gamma, copies=here.copies, n_others=max(n_more, rule.fewest),
             whole=whole, earlier=certificate if complete else None,

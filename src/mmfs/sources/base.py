@@ -7,10 +7,11 @@ and hands them to a function *where the block is*; what that returns comes here,
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 import numpy as np
-from joblib import Parallel, delayed, effective_n_jobs
+from joblib import effective_n_jobs
 
 Array = np.ndarray
 
@@ -105,6 +106,11 @@ class Source(ABC):
         labellings, each of whole numbers below n_labels, or -1 for rows that are left out.
         """
 
+    @property
+    def size(self) -> int:
+        """Stored numbers, at most."""
+        return self.shape[0] * self.shape[1]
+
     def select_rows(self, rows: Array) -> "Source":
         """Some of the rows, by rising numbers, where they are."""
         raise TypeError(f"{self} gives all of its rows")
@@ -170,18 +176,15 @@ class OneBlock(Source):
 class InMemory(OneBlock):
     """Data that compiled loops and BLAS can read: in memory, or mapped into it."""
 
-    @property
-    @abstractmethod
-    def size(self) -> int:
-        """Stored numbers."""
-
     def each(
         self, work: Callable[..., Any], tasks: Iterable[tuple], n_jobs: int | None
     ) -> list[Any]:
         """Do the tasks, in threads if `n_jobs` says so; how they are cut does not depend on it."""
-        if effective_n_jobs(n_jobs) == 1 or self.size < WORTH_THREADS:
+        n_threads = effective_n_jobs(n_jobs)
+        if n_threads == 1 or self.size < WORTH_THREADS:
             return [work(*task) for task in tasks]
-        return Parallel(n_jobs=n_jobs, prefer="threads")(delayed(work)(*task) for task in tasks)
+        with ThreadPoolExecutor(n_threads) as pool:
+            return list(pool.map(lambda task: work(*task), tasks))
 
 
 def side_by_side(parts: Sequence[Sums]) -> Sums:
