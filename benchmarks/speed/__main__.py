@@ -2,11 +2,14 @@
 
     python -m benchmarks.speed                         all, to docs/speed.md
     python -m benchmarks.speed filters growth          some parts
+    python -m benchmarks.speed --runs 5                so many times, if they were not measured yet
     python -m benchmarks.speed --quick --out FOLDER    a small version of all
 
 Real data sets are looked for in --data (or MMFS_DATA). Every case has a process of its own; within
-it competitors take turns. What is there already is kept (--again starts anew). The peers come with
-`pip install 'mmfs[peers]'`. Leave the machine alone meanwhile.
+it competitors take turns, in memory that stays mapped. What is there already is kept (--again
+starts anew). All cases are measured before any is measured again, and the least favourable run counts; so
+another --runs at another hour makes the page more honest. The peers come with `pip install
+'mmfs[peers]'`. Leave the machine alone meanwhile.
 """
 
 import argparse
@@ -14,15 +17,13 @@ import json
 import os
 import subprocess
 import sys
+from datetime import UTC, datetime
 
-# One thread, of matrix products too, unless a case is about threads.
-for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-    os.environ.setdefault(name, "1")
-
-from benchmarks.pages import parsed, parser_of  # noqa: E402
-from benchmarks.results import in_one_line, read, save  # noqa: E402
-from benchmarks.speed import (  # noqa: E402
+from benchmarks.pages import parsed, parser_of
+from benchmarks.results import in_one_line, read, save
+from benchmarks.speed import (
     STORED,
+    busy,
     descent,
     filters,
     growth,
@@ -30,53 +31,69 @@ from benchmarks.speed import (  # noqa: E402
     optimum,
     tasks,
 )
-from benchmarks.speed.page import PAGE  # noqa: E402
+from benchmarks.speed.page import PAGE
+from benchmarks.speed.timing import MAPPED
 
-PARTS = {module.PART: module for module in (filters, descent, optimum, tasks, growth, latency)}
-FEW = {"filters": 3, "descent": 2, "optimum": 2, "tasks": 1, "growth": None, "latency": None}
+MODULES = (filters, busy, descent, optimum, tasks, growth, latency)
+PARTS = {module.PART: module for module in MODULES}
+FEW = {"filters": 3, "busy": 1, "descent": 2, "optimum": 2, "tasks": 1}  # cases of a quick run
+
+# One thread, of matrix products too, unless a part is about that.
+ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 
 
 def main() -> int:
     parser = parser_of(__doc__, PARTS, STORED)
     parser.add_argument("--case", help=argparse.SUPPRESS)
+    parser.add_argument("--runs", type=int, default=1, help="of every case, each in a process")
     arguments = parsed(parser, PARTS, STORED)
     if arguments.case:
         found = PARTS[arguments.parts[0]].rows(arguments.case, arguments.data, arguments.quick)
         print(json.dumps(found))
         return 0
     whole = True
-    for part, module in PARTS.items():
-        if not arguments.parts or part in arguments.parts:
-            whole &= _measure(part, module.CASES, arguments)
+    for run in range(1, arguments.runs + 1):
+        for part in PARTS:
+            if not arguments.parts or part in arguments.parts:
+                whole &= _measure(part, run, arguments)
+        arguments.again = False
     return 0 if PAGE.write(arguments.out, check=not arguments.quick) and whole else 1
 
 
-def _measure(part: str, cases: list[str], arguments: argparse.Namespace) -> bool:
+def _measure(part: str, run: int, arguments: argparse.Namespace) -> bool:
     """Whether every case could be measured."""
-    whole = True
+    cases, whole = PARTS[part].CASES, True
     rows = [] if arguments.again else read(part, arguments.out)
-    done = {row["made_for"] for row in rows}
-    for case in cases[: FEW[part]] if arguments.quick else cases:
+    done = {row["made_for"] for row in rows if row["run"] == str(run)}
+    for case in cases[: FEW.get(part)] if arguments.quick else cases:
         if case in done:
             continue
         command = [sys.executable, "-m", "benchmarks.speed", part, "--case", case]
         command += ["--out", str(arguments.out)]
         command += ["--quick"] if arguments.quick else []
         command += ["--data", str(arguments.data)] if arguments.data else []
-        answer = subprocess.run(command, capture_output=True, text=True)
+        answer = subprocess.run(command, capture_output=True, text=True, env=_around(part, case))
         if answer.returncode:
             said = answer.stderr.strip().splitlines() or ["killed"]
-            print(f"{part}, {case}: {said[-1]}", flush=True)
+            print(f"{part}, {case}, run {run}: {said[-1]}", flush=True)
             whole = False
             continue
-        made = {"made_for": case, "made_on": in_one_line()}
-        rows += [row | made for row in json.loads(answer.stdout.splitlines()[-1])]
-        rows.sort(key=lambda row: cases.index(row["made_for"]))
+        made = {"run": str(run), "made_for": case, "made_at": f"{datetime.now(UTC):%F %R} UTC"}
+        made["made_on"] = in_one_line()
+        new = [row | made for row in json.loads(answer.stdout.splitlines()[-1])]
+        rows = sorted(rows + new, key=lambda row: (cases.index(row["made_for"]), int(row["run"])))
         save(rows, part, arguments.out)
-        for row in rows:
-            if row["made_for"] == case:
-                print(", ".join(str(v) for k, v in row.items() if v != "" and k not in made))
+        for row in new:
+            print(
+                ", ".join(str(v) for k, v in row.items() if v != "" and k not in made), flush=True
+            )
     return whole
+
+
+def _around(part: str, case: str) -> dict[str, str]:
+    """The environment that a case is measured in."""
+    as_it_comes = part == "latency" or case.startswith("memory")
+    return os.environ | ({} if as_it_comes else MAPPED) | ({} if part == "busy" else ONE_THREAD)
 
 
 if __name__ == "__main__":

@@ -29,7 +29,7 @@ class Case(NamedTuple):
         return sum(array.nbytes for array in whole) / 1e9
 
 
-def dense(n_rows: int, n_columns: int, n_signals: int = 50) -> Case:
+def dense(n_rows: int, n_columns: int, n_signals: int = 50, dtype: type = np.float64) -> Case:
     """Half of the columns go together in groups of five; signals are spread over them."""
     rng = np.random.default_rng(0)
     X = rng.standard_normal((n_rows, n_columns))
@@ -38,7 +38,15 @@ def dense(n_rows: int, n_columns: int, n_signals: int = 50) -> Case:
     signals = rng.choice(n_columns, min(n_signals, n_columns // 10), replace=False)
     latent = X[:, signals] @ rng.choice([-1.0, 1.0], len(signals))
     y = latent + latent.std() * rng.standard_normal(n_rows) > 0
-    return Case(X, y.astype(np.int64), signals)
+    return Case(X.astype(dtype, copy=False), y.astype(np.int64), signals)
+
+
+def _power_law(scale: float, form: str) -> Case:
+    """As sparse data mostly are: single precision, 32-bit indices, a long tail of rare columns."""
+    size = int(2_000_000 * scale), int(20_000_000 * scale)
+    X, y, signals = make_wide_sparse(20_000, *size, exponent=0.9)
+    arrays = X.data.astype(np.float32), X.indices.astype(np.int32), X.indptr.astype(np.int32)
+    return Case(sp.csc_array(arrays, shape=X.shape).asformat(form), y, signals)
 
 
 def _wide(scale: float, form: str) -> Case:
@@ -60,6 +68,11 @@ GENERATED: dict[str, Callable[[float], Case]] = {
     "dense, 100,000 x 1,000": lambda scale: dense(int(100_000 * scale), 1_000),
     "dense, 100 x 50,000": lambda scale: dense(100, int(50_000 * scale)),
     "dense, 1,000 x 20,000": lambda scale: dense(1_000, int(20_000 * scale)),
+    "dense, 1,000 x 20,000, single": lambda scale: dense(
+        1_000, int(20_000 * scale), dtype=np.float32
+    ),
+    "power law, columns": lambda scale: _power_law(scale, "csc"),
+    "power law, rows": lambda scale: _power_law(scale, "csr"),
     "sparse columns": lambda scale: _wide(scale, "csc"),
     "sparse rows": lambda scale: _wide(scale, "csr"),
     "shaped as kddb": lambda scale: _shaped(make_kddb_shaped, scale),
@@ -69,6 +82,7 @@ REAL: dict[str, Callable[[Path | None], Case]] = {
     "leukemia": lambda folder: _real("leukemia", folder),
     "rac_gse55457": lambda folder: _real("rac_gse55457", folder),
     "arcene": lambda folder: _real("arcene", folder),
+    "colon": lambda folder: _real("colon", folder),
     "mnist_3v8": lambda folder: _real("mnist_3v8", folder),
     "news20": lambda folder: _real("news20", folder, "csc"),
     "enron": lambda folder: _real("enron", folder, "csc"),

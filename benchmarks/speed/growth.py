@@ -3,15 +3,16 @@
 Every size has a process of its own, so that the peak of memory is that of its fit.
 """
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
 import psutil
 import scipy.sparse as sp
-from joblib import Parallel, delayed
 
-from benchmarks.measure import forget_peak, peak_gigabytes
-from benchmarks.speed.cases import Case, dense
+from benchmarks.measure import forget_peak, peak_gigabytes, seconds_of
+from benchmarks.speed.cases import Case, dense, make
+from benchmarks.speed.filters import FIRST, scans_of
 from benchmarks.speed.timing import in_turns
 from mmfs import MMFS, MaxRel
 from mmfs.datasets import make_wide_sparse
@@ -19,12 +20,19 @@ from mmfs.datasets import make_wide_sparse
 PART = "growth"
 ENTRIES = (4_000_000, 8_000_000, 16_000_000, 32_000_000, 64_000_000)
 EMPTY = (0, 3_000_000, 9_000_000, 27_000_000)  # beside 3 million columns in use
+ROWS = (10_000, 1_000_000)  # with the same number of columns and entries
 CASES = [
     *(f"entries, {n}" for n in ENTRIES),
     *(f"empty, {n}" for n in EMPTY),
+    *(f"rows, {n}" for n in ROWS),
+    "many, 10000",
     *(f"memory, {form}" for form in ("csc", "csr", "dense")),
     *(f"threads, {form}" for form in ("csc", "csr", "dense")),
 ]
+
+NOTHING = dict.fromkeys(
+    ("stored", "columns", "seconds", "read", "extra", "two_threads", "read_two"), ""
+)
 
 
 def rows(name: str, folder: Path | None, quick: bool) -> list[dict]:
@@ -54,14 +62,11 @@ def _empty(size: str, scale: float) -> dict:
 def _seconds(case: Case) -> dict:
     read = lambda: [array.sum() for array in case.arrays()]  # noqa: E731
     found = in_turns({"read": read, "fit": lambda: MMFS(100).fit(case.X, case.y)}, turns=5)
-    return {
+    return NOTHING | {
         "stored": len(case.arrays()[0]),
         "columns": case.X.shape[1],
         "seconds": f"{found['fit'].seconds:.5g}",
         "read": f"{found['read'].seconds:.5g}",
-        "extra": "",
-        "two_threads": "",
-        "read_two": "",
     }
 
 
@@ -81,8 +86,7 @@ def _memory(size: str, scale: float) -> dict:
     forget_peak()
     MMFS(100).fit(case.X, case.y)
     extra = (peak_gigabytes() - before) / case.gigabytes()
-    out = dict.fromkeys(("stored", "columns", "seconds", "read", "extra", "two_threads"), "")
-    return out | {"extra": f"{extra:.3f}", "read_two": ""}
+    return NOTHING | {"extra": f"{extra:.3f}"}
 
 
 def _threads(size: str, scale: float) -> dict:
@@ -91,17 +95,36 @@ def _threads(size: str, scale: float) -> dict:
     halves = np.array_split(X.ravel() if size == "dense" else X.data, 2)
     passes = {f"pass {n}": lambda n=n: MaxRel(10, n_jobs=n).fit(X, y) for n in (1, 2)}
     passes["read 1"] = lambda: [half.sum() for half in halves]
-    passes["read 2"] = lambda: Parallel(2, prefer="threads")(delayed(h.sum)() for h in halves)
-    found = in_turns(passes, turns=7)
-    return {
-        "stored": "",
+    with ThreadPoolExecutor(2) as pool:
+        passes["read 2"] = lambda: list(pool.map(np.sum, halves))
+        found = in_turns(passes, turns=7)
+    return NOTHING | {
         "columns": X.shape[1],
         "seconds": f"{found['pass 1'].seconds:.5g}",
         "read": f"{found['read 1'].seconds:.5g}",
-        "extra": "",
         "two_threads": f"{found['pass 2'].seconds:.5g}",
         "read_two": f"{found['read 2'].seconds:.5g}",
     }
 
 
-_STUDIES = {"entries": _entries, "empty": _empty, "memory": _memory, "threads": _threads}
+def _rows(size: str, scale: float) -> dict:
+    """The first scan alone."""
+    n_stored = int(20_000_000 * scale)
+    X, y, _ = make_wide_sparse(int(size), n_stored // 100, n_stored)
+    found = in_turns({"first": scans_of(Case(X, y, np.empty(0)))[FIRST]}, turns=5)
+    seconds = f"{found['first'].seconds:.5g}"
+    return NOTHING | {"stored": n_stored, "columns": X.shape[1], "seconds": seconds}
+
+
+def _many(size: str, scale: float) -> dict:
+    """So many features of two million columns."""
+    case = make("power law, columns", None, quick=scale < 1)
+    seconds, _ = seconds_of(lambda: MMFS(int(int(size) * scale)).fit(case.X, case.y))
+    known = {"stored": case.X.nnz, "columns": case.X.shape[1], "seconds": f"{seconds:.5g}"}
+    return NOTHING | known
+
+
+_STUDIES = {
+    "entries": _entries, "empty": _empty, "rows": _rows, "many": _many, "memory": _memory,
+    "threads": _threads,
+}  # fmt: skip

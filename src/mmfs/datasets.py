@@ -131,9 +131,11 @@ def _shaped(
     return Wide(X, _decided_by(X, signals, rng), signals, copies)
 
 
-def _power_law(n_columns: int, n_stored: int, n_rows: int, rng: np.random.Generator) -> Array:
+def _power_law(
+    n_columns: int, n_stored: int, n_rows: int, rng: np.random.Generator, exponent: float = 0.8
+) -> Array:
     """Entries per column, of that sum: few columns have many, none more than 0.3 of the rows."""
-    popularity = 1.0 / (np.arange(n_columns) + 50.0) ** 0.8
+    popularity = 1.0 / (np.arange(n_columns) + 50.0) ** exponent
     most = 0.3 * n_rows
     if n_stored > most * n_columns:
         raise ValueError(
@@ -185,13 +187,15 @@ def make_wide_sparse(
     n_stored: int = 50_000_000,
     n_signals: int = 100,
     random_state: int = 0,
+    exponent: float = 0.8,
 ) -> tuple[sp.csc_array, Array, Array]:
     """Text-like data: X (CSC, few common and many rare columns), y, and the columns that decide y.
 
-    The arrays are built in place: no more memory is used than a few times that of X.
+    How many entries a column has falls with its rank by a power law of that exponent. The arrays
+    are built in place: no more memory is used than a few times that of X.
     """
     rng = np.random.default_rng(random_state)
-    in_column = _power_law(n_columns, n_stored, n_rows, rng)
+    in_column = _power_law(n_columns, n_stored, n_rows, rng, exponent)
     rng.shuffle(in_column)
     indptr = np.concatenate([[0], np.cumsum(in_column)])
     indices = np.empty(n_stored, dtype=np.int32)

@@ -176,12 +176,15 @@ class OneBlock(Source):
 class InMemory(OneBlock):
     """Data that compiled loops and BLAS can read: in memory, or mapped into it."""
 
+    def n_threads(self, n_jobs: int | None) -> int:
+        """Small data are read before threads have started."""
+        return effective_n_jobs(n_jobs) if self.size >= WORTH_THREADS else 1
+
     def each(
         self, work: Callable[..., Any], tasks: Iterable[tuple], n_jobs: int | None
     ) -> list[Any]:
         """Do the tasks, in threads if `n_jobs` says so; how they are cut does not depend on it."""
-        n_threads = effective_n_jobs(n_jobs)
-        if n_threads == 1 or self.size < WORTH_THREADS:
+        if (n_threads := self.n_threads(n_jobs)) == 1:
             return [work(*task) for task in tasks]
         with ThreadPoolExecutor(n_threads) as pool:
             return list(pool.map(lambda task: work(*task), tasks))

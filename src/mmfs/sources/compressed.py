@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from joblib import effective_n_jobs
 
 from mmfs._compiled import counting, scans
 from mmfs.sources.base import (
@@ -208,7 +207,7 @@ class CompressedRows(Compressed):
 
     def _blocks(self, n_jobs: int | None) -> list[tuple[int, int]]:
         """Equally wide ones, as few as possible, since each is a visit to every row."""
-        threads = min(effective_n_jobs(n_jobs), self.size // ENTRIES_AT_LEAST)
+        threads = self.n_threads(n_jobs)
         n_blocks = max(1, threads, self.size // (SHARES * ENTRIES_AT_MOST))
         return list(pairwise(np.linspace(0, self.shape[1], n_blocks + 1).astype(int).tolist()))
 
