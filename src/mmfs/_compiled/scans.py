@@ -89,7 +89,8 @@ def csc_dots(indptr, indices, data, v, origin, start, stop, out):
 def csc_products(indptr, indices, data, V, origin, start, stop, out):
     """out_j = V'(x_j - o_j) for columns start..stop and one vector or several, those of V."""
     if V.shape[1] == 1:
-        return csc_dots(indptr, indices, data, V[:, 0], origin, start, stop, out[:, 0])
+        v, alone = V.reshape(-1), out.reshape(-1)  # unlike V[:, 0] known to have no gaps
+        return csc_dots(indptr, indices, data, v, origin, start, stop, alone)
     for j in range(start, stop):
         _csc_row(indptr, indices, data, V, origin[j - start], j, out[j - start])
 
@@ -201,7 +202,7 @@ def csr_sums(indptr, indices, data, weights, v, V, origin, start, stop, n_column
 @njit(cache=True, nogil=True)
 def csr_products(indptr, indices, data, V, origin, start, stop, n_columns, out):
     """out_j = V'(x_j - o_j) for columns start..stop and one vector or several, those of V."""
-    (n_rows, q), one, alone = V.shape, np.uint64(1), out[:, 0]
+    (n_rows, q), one, alone = V.shape, np.uint64(1), out.reshape(-1)
     plain = q == 1 and not np.any(origin != 0.0)
     if plain and stop - start == n_columns:
         alone[:] = 0.0
