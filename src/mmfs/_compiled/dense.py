@@ -1,20 +1,37 @@
 """Scans of dense data: sums over the rows of every column, in one reading, nothing converted.
 
-Where rows are stored together, four of them at a time are added to the sums of their columns, so
-that these are loaded and stored for every fourth row only.
+Where rows are stored together, eight of them at a time are added to the sums of their columns, so
+that these are loaded and stored for every eighth row only.
 """
 
+import numpy as np
 from numba import njit
 
 # What the compiler may do to sums: reorder them, but not forget about NaN and infinity.
 ANY_ORDER = {"reassoc", "contract", "nsz"}
 
+# Rows that are combined before they are multiplied with: the cache holds them.
+AT_ONCE = 32
 
-@njit(cache=True, nogil=True, inline="always")
-def _four(V, c, i, stop):
-    """V[i : i + 4, c], with zeros from `stop` on."""
-    b = V[i + 1, c] if i + 1 < stop else 0.0
-    return V[i, c], b, V[i + 2, c] if i + 2 < stop else 0.0, V[i + 3, c] if i + 3 < stop else 0.0
+
+@njit(cache=True, nogil=True)
+def _eight(V, c, i, stop):
+    """V[i : i + 8, c], with zeros from `stop` on."""
+    v = np.zeros(8)
+    for k in range(min(8, stop - i)):
+        v[k] = V[i + k, c]
+    return v[0], v[1], v[2], v[3], v[4], v[5], v[6], v[7]
+
+
+@njit(cache=True, nogil=True)
+def _rows(X, i, stop, first, last):
+    """Rows i..i + 8 of X, the last one again from `stop` on."""
+    n = stop - 1
+    return (
+        X[i, first:last], X[min(i + 1, n), first:last], X[min(i + 2, n), first:last],
+        X[min(i + 3, n), first:last], X[min(i + 4, n), first:last], X[min(i + 5, n), first:last],
+        X[min(i + 6, n), first:last], X[min(i + 7, n), first:last],
+    )  # fmt: skip
 
 
 @njit(cache=True, nogil=True, fastmath=ANY_ORDER)
@@ -25,39 +42,80 @@ def sums_by_rows(X, V, origin, start, stop, first, last, out):
     """
     out[:] = 0.0
     squares, totals, products, o = out[0], out[1], out[2], origin[first:last]
-    for i in range(start, stop, 4):
-        w0, w1, w2, w3 = _four(V, 0, i, stop)
-        v0, v1, v2, v3 = _four(V, 1, i, stop)
-        x0, x1 = X[i, first:last], X[min(i + 1, stop - 1), first:last]
-        x2, x3 = X[min(i + 2, stop - 1), first:last], X[min(i + 3, stop - 1), first:last]
+    for i in range(start, stop, 8):
+        s, t, u, w, x, y, z, a = _rows(X, i, stop, first, last)
+        W, v = _eight(V, 0, i, stop), _eight(V, 1, i, stop)
         for j in range(last - first):
-            a, b, c, d = x0[j] - o[j], x1[j] - o[j], x2[j] - o[j], x3[j] - o[j]
-            wa, wb, wc, wd = w0 * a, w1 * b, w2 * c, w3 * d
-            squares[j] += wa * a + wb * b + wc * c + wd * d
-            totals[j] += wa + wb + wc + wd
-            products[j] += v0 * a + v1 * b + v2 * c + v3 * d
-        for e in range(2, V.shape[1]):
-            v0, v1, v2, v3 = _four(V, e, i, stop)
-            more = out[1 + e]
-            for j in range(last - first):
-                a, b, c, d = x0[j] - o[j], x1[j] - o[j], x2[j] - o[j], x3[j] - o[j]
-                more[j] += v0 * a + v1 * b + v2 * c + v3 * d
+            d = (s[j] - o[j], t[j] - o[j], u[j] - o[j], w[j] - o[j],
+                 x[j] - o[j], y[j] - o[j], z[j] - o[j], a[j] - o[j])  # fmt: skip
+            e = (W[0] * d[0], W[1] * d[1], W[2] * d[2], W[3] * d[3],
+                 W[4] * d[4], W[5] * d[5], W[6] * d[6], W[7] * d[7])  # fmt: skip
+            totals[j] += e[0] + e[1] + e[2] + e[3] + e[4] + e[5] + e[6] + e[7]
+            squares[j] += _inner(e, d)
+            products[j] += _inner(v, d)
+    _add_products(X, V, 2, origin, start, stop, first, last, out)
 
 
 @njit(cache=True, nogil=True, fastmath=ANY_ORDER)
 def products_by_rows(X, V, origin, start, stop, first, last, out):
     """out = V'(x_j - o_j) over rows start..stop, a row for each vector, for columns first..last."""
     out[:] = 0.0
-    o = origin[first:last]
-    for i in range(start, stop, 4):
-        x0, x1 = X[i, first:last], X[min(i + 1, stop - 1), first:last]
-        x2, x3 = X[min(i + 2, stop - 1), first:last], X[min(i + 3, stop - 1), first:last]
-        for e in range(V.shape[1]):
-            v0, v1, v2, v3 = _four(V, e, i, stop)
-            sums = out[e]
+    _add_products(X, V, 0, origin, start, stop, first, last, out)
+
+
+@njit(cache=True, nogil=True, fastmath=ANY_ORDER)
+def combined_products_by_rows(X, J, weights, center, origin, start, stop, out):
+    """The same with V = (X_J - m_J) weights less its mean, one vector, made of each row on the way.
+
+    m_j is the `center` of column j, so that (x_j - o_j)'1 is known.
+    """
+    out[:] = 0.0
+    V, total, zero = np.empty((AT_ONCE, 1)), 0.0, start - start  # not a literal: one signature
+    for begin in range(start, stop, AT_ONCE):
+        rows = X[begin : min(begin + AT_ONCE, stop)]
+        combine(rows, J, center, weights, V)
+        total += V[: len(rows), 0].sum()
+        _add_products(rows, V, zero, origin, zero, len(rows), zero, X.shape[1], out)
+    for j in range(X.shape[1]):
+        out[0, j] -= total * (center[j] - origin[j])
+
+
+@njit(cache=True, nogil=True, fastmath=False)
+def combine(X, J, center, weights, out):
+    """out = (X_J - m_J) weights, for one vector; in two sums, which need not wait for each other.
+
+    Told that sums may be reordered, as it is by a caller unless this says no, the compiler would
+    use gather instructions, which are several times slower.
+    """
+    for i in range(len(X)):
+        x, p, q = X[i], 0.0, 0.0
+        for c in range(0, len(J) - 1, 2):
+            j, k = np.uint64(J[c]), np.uint64(J[c + 1])
+            p += weights[c] * (x[j] - center[j])
+            q += weights[c + 1] * (x[k] - center[k])
+        if len(J) % 2:
+            p += weights[-1] * (x[J[-1]] - center[J[-1]])
+        out[i, 0] = p + q
+
+
+@njit(cache=True, nogil=True, fastmath=ANY_ORDER)
+def _inner(v, d):
+    return (v[0] * d[0] + v[1] * d[1] + v[2] * d[2] + v[3] * d[3]
+            + v[4] * d[4] + v[5] * d[5] + v[6] * d[6] + v[7] * d[7])  # fmt: skip
+
+
+@njit(cache=True, nogil=True, fastmath=ANY_ORDER)
+def _add_products(X, V, begin, origin, start, stop, first, last, out):
+    """Add those with the vectors from `begin` on to the last rows of `out`, one for each."""
+    o, before = origin[first:last], len(out) - V.shape[1]
+    for i in range(start, stop, 8):
+        s, t, u, w, x, y, z, a = _rows(X, i, stop, first, last)
+        for e in range(begin, V.shape[1]):
+            v, sums = _eight(V, e, i, stop), out[before + e]
             for j in range(last - first):
-                a, b, c, d = x0[j] - o[j], x1[j] - o[j], x2[j] - o[j], x3[j] - o[j]
-                sums[j] += v0 * a + v1 * b + v2 * c + v3 * d
+                d = (s[j] - o[j], t[j] - o[j], u[j] - o[j], w[j] - o[j],
+                     x[j] - o[j], y[j] - o[j], z[j] - o[j], a[j] - o[j])  # fmt: skip
+                sums[j] += _inner(v, d)
 
 
 @njit(cache=True, nogil=True, fastmath=ANY_ORDER)

@@ -61,6 +61,22 @@ class Columns:
         V = self.adjustment.vectors(self.adjustment.residual(V))
         return self.source.scan(V, self.facts, partial(scaled, reduce), each, keep, self.n_jobs)
 
+    def scan_combined(
+        self, block: Block, weights: Array, reduce: Callable[..., Any], each: Each = (),
+        keep: bool = False,
+    ) -> list[Any]:  # fmt: skip
+        """`scan` with F weights, for the columns F of a block; in one reading where rows are short.
+        """
+        source, plain = self.source, self.adjustment.plain and weights.shape[1] == 1
+        if not (plain and isinstance(source, ArraySource) and source.combines):
+            return self.scan(block.combine(weights), reduce, each, keep)
+        assert isinstance(block, DenseBlock)
+        self.n_scans += 1
+        (facts,), (order, J, _, _) = self.facts, block.in_order
+        known = J, (weights[:, 0] * block.facts.inverse)[order], facts.center, facts.origin
+        products = source.combined_products(*known, self.n_jobs)
+        return source.ask(self.facts, partial(scaled, reduce), ([products], *each), keep)
+
     def scan_some(
         self, V: Array, which: Callable[..., Array], reduce: Callable[..., Any], each: Each = ()
     ) -> list[Any]:

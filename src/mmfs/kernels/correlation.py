@@ -70,24 +70,27 @@ class Correlation(OfColumns):
     def scan(
         self, a: FetchedColumns, alphas: Array, reduce: Reduce, each: Each = (), keep: bool = False
     ) -> list[Any]:
-        width, w = self._combined(a, alphas)
-        return self.columns.scan(w, self._oriented(width, reduce), each, keep)
-
-    def _combined(self, a: FetchedColumns, alphas: Array) -> tuple[int, Array]:
-        """F alpha u' side by side for all alphas, and how wide each is."""
         assert a.block is not None
+        width, weights = self._weighted(a, alphas)
+        return self.columns.scan_combined(
+            a.block, weights, self._oriented(width, reduce), each, keep
+        )
+
+    def _weighted(self, a: FetchedColumns, alphas: Array) -> tuple[int, Array]:
+        """alpha u', what columns are combined with, side by side for all alphas; and their width."""
         if a.U is None:
-            return 1, a.block.combine(alphas)
+            return 1, alphas
         U = with_own_output(a.U)
         n, width = U.shape
-        weights = (alphas[:, :, None] * U[:, None, :]).reshape(n, alphas.shape[1] * width)
-        return width, a.block.combine(weights)
+        return width, (alphas[:, :, None] * U[:, None, :]).reshape(n, alphas.shape[1] * width)
 
     def _oriented(self, width: int, reduce: Reduce) -> Reduce:
         return partial(align, reduce, width) if self.aligned else reduce
 
     def weights(self, a: FetchedColumns, alpha: Array) -> Array | None:
-        return self._combined(a, alpha[:, None])[1] if self.columns.source.skips else None
+        if a.block is None or not self.columns.source.skips:
+            return None
+        return a.block.combine(self._weighted(a, alpha[:, None])[1])
 
     def nearness(self, w: Array, before: Array) -> Nearness | None:
         if w.shape != before.shape:

@@ -28,6 +28,7 @@ class ArraySource(InMemory):
         known = X.dtype in (np.float32, np.float64) and X.dtype.isnative
         self.by_rows = known and X.flags.c_contiguous
         self.by_columns = known and not self.by_rows and X.flags.f_contiguous
+        self.combines = self.by_rows and X.shape[1] <= TILE_WIDTH  # one tile has all columns
 
     @property
     def size(self) -> int:
@@ -55,6 +56,20 @@ class ArraySource(InMemory):
             return sum(V[rows].T @ tile for rows, tile in tiles)
 
         return self._sum(work, V.shape[1], n_jobs).T
+
+    def combined_products(
+        self, J: Array, weights: Array, center: Array, origin: Array, n_jobs: int | None = None
+    ) -> Array:
+        """`products` with (X_J - m_J) weights less its mean, made of rows as they are read."""
+        X = read_only(self.X)
+
+        def work(columns: slice, share: slice) -> Array:
+            out = np.empty((1, X.shape[1]))
+            read = X, J, weights, center, origin, share.start, share.stop
+            dense.combined_products_by_rows(*read, out)
+            return out
+
+        return self._sum(work, 1, n_jobs).T
 
     def _summed(
         self, by_rows: Loop, by_columns: Loop, V: Array, origin: Array, n: int, n_jobs: int | None
