@@ -222,9 +222,9 @@ def among(J: Array, start: int, n: int, places: Array | None) -> Array:
     """As `inside`, counted among some places of the block, where J are if they are inside."""
     if places is None:
         return inside(J, start, n)
-    first, stop = np.searchsorted(J, [start + places[0], start + places[-1] + 1]) if n else (0, 0)
-    here = J[first:stop] - start
-    return np.searchsorted(places, here[np.isin(here, places)])
+    here = J - start
+    at = np.searchsorted(places, here)
+    return at[places.take(at, mode="clip") == here] if n else at[:0]
 
 
 def inside(J: Array, start: int, n: int) -> Array:

@@ -65,42 +65,36 @@ def csc_wrong_column(indptr, indices, n_rows, start, stop):
     return -1
 
 
-@njit(cache=True, nogil=True)
-def csc_dots(indptr, indices, data, v, origin, start, stop, out):
-    """out_j = (x_j - o_j)'v for columns start..stop and one vector v.
+@njit(cache=True, nogil=True, fastmath=False)
+def csc_dots(indptr, indices, data, v, origin, start, J, out):
+    """out_j = (x_j - o_j)'v for the columns J, or as many as fit into `out` from `start` on.
 
     Two sums, so that one need not wait for the other; left to itself, the compiler would use
     gather instructions, which are several times slower. Places without a sign need no check.
     """
-    one, two, end = np.uint64(1), np.uint64(2), np.uint64(indptr[start])
-    for j in range(start, stop):
-        k, end = end, np.uint64(indptr[j + 1])
-        o, a, b = origin[j - start], 0.0, 0.0
+    one, two, some = np.uint64(1), np.uint64(2), len(J) > 0
+    for c in range(len(out)):
+        j = J[c] if some else start + c
+        k, end = np.uint64(indptr[j]), np.uint64(indptr[j + 1])
+        o, a, b = origin[c], 0.0, 0.0
         while k + two <= end:
             a += (float(data[k]) - o) * v[np.uint64(indices[k])]
             b += (float(data[k + one]) - o) * v[np.uint64(indices[k + one])]
             k += two
         if k < end:
             a += (float(data[k]) - o) * v[np.uint64(indices[k])]
-        out[j - start] = a + b
+        out[c] = a + b
 
 
 @njit(cache=True, nogil=True)
-def csc_products(indptr, indices, data, V, origin, start, stop, out):
-    """out_j = V'(x_j - o_j) for columns start..stop and one vector or several, those of V."""
+def csc_products(indptr, indices, data, V, origin, start, J, out):
+    """out_j = V'(x_j - o_j) for one vector or several, those of V, and columns as `csc_dots`."""
     if V.shape[1] == 1:
         v, alone = V.reshape(-1), out.reshape(-1)  # unlike V[:, 0] known to have no gaps
-        return csc_dots(indptr, indices, data, v, origin, start, stop, alone)
-    for j in range(start, stop):
-        _csc_row(indptr, indices, data, V, origin[j - start], j, out[j - start])
-
-
-@njit(cache=True, nogil=True)
-def csc_some_products(indptr, indices, data, V, origin, J, out):
-    """The same for the columns J alone, the origins of which are given."""
-    for c in range(len(J)):
-        j = J[c]
-        csc_products(indptr, indices, data, V, origin[c : c + 1], j, j + 1, out[c : c + 1])
+        return csc_dots(indptr, indices, data, v, origin, start, J, alone)
+    for c in range(len(out)):
+        j = J[c] if len(J) else start + c
+        _csc_row(indptr, indices, data, V, origin[c], j, out[c])
 
 
 # --- the same scans of compressed rows ----------------------------------------------------------

@@ -32,6 +32,9 @@ from mmfs.sources.empty import filled, without_empty_rows
 # few enough to be shared evenly, but each share costs as much as ten thousand entries besides.
 SHARES, ENTRIES_AT_LEAST, ENTRIES_AT_MOST = 16, 1 << 18, 1 << 22
 
+# Of a range of columns: none is named.
+EVERY = np.empty(0, dtype=np.int64)
+
 RawSums = tuple[Array, Array]
 Entries = tuple[tuple[Any, Any, Any], int, int]
 
@@ -149,8 +152,8 @@ class CompressedColumns(Compressed):
         return (origin, sums) if scans.csc_sums(*arrays, *V, shifted, a, b, origin, sums) else None
 
     def _products(self, V: Array, origin: Array, start: int, stop: int) -> Array:
-        out, (arrays, a, b) = np.empty((stop - start, V.shape[1])), self._entries(start, stop)
-        scans.csc_products(*arrays, V, origin, a, b, out)
+        out, (arrays, a, _) = np.empty((stop - start, V.shape[1])), self._entries(start, stop)
+        scans.csc_products(*arrays, V, origin, a, EVERY, out)
         return out
 
     def scan_some(
@@ -163,7 +166,9 @@ class CompressedColumns(Compressed):
             arrays, a, b = self._entries(*block)
             places = which(some[0], np.diff(arrays[0][a : b + 1]), *some[1:])
             products = np.empty((len(places), V.shape[1]))
-            scans.csc_some_products(*arrays, V, some[0].origin[places], a + places, products)
+            if len(places):
+                origin = some[0].origin[places]
+                scans.csc_products(*arrays, V, origin, a, a + places, products)
             return reduce(some[0], products, places)
 
         blocks = zip(self._blocks(n_jobs), together(known, each), strict=True)
