@@ -146,21 +146,43 @@ def test_unsorted_and_repeated_entries_are_put_in_order_in_a_copy(kind):
 
 @pytest.mark.parametrize("place", ["c_order", "f_order", "csc_array", "csr_array"])
 def test_answers_do_not_depend_on_threads_or_portions(place, monkeypatch):
+    for module in (base_module, compressed_module):
+        monkeypatch.setattr(module, "WORTH_THREADS", 0)
     monkeypatch.setattr(compressed_module, "ENTRIES_AT_MOST", 5)
     monkeypatch.setattr(array_module, "TILE", 64)
-    monkeypatch.setattr(array_module, "SHARE", 300)
+    monkeypatch.setattr(array_module, "SHARE", 50)
     monkeypatch.setattr(array_module, "TILE_WIDTH", 7)
     X = PLACES[place](example(n_columns=60))
     V = centred_vectors(X.shape[0])
     one, two = as_columns(X, n_jobs=1), as_columns(X, n_jobs=2)
     cut = getattr(one.source, "_blocks", getattr(one.source, "_shares", None))
-    assert len(cut(2) if "csr" in place or "csc" in place else cut()) > 1
+    assert len(cut(2) if "csr" in place or "csc" in place else cut()) > 5
     np.testing.assert_array_equal(moments(one, V), moments(two, V))
     np.testing.assert_array_equal(one.project(V), two.project(V))
     np.testing.assert_allclose(one.project(V), standardised(X).T @ V, atol=1e-8)
     for columns in (one, two):
         taken = columns.fetch(np.array([9, 0, 59, 9])).dense()
         np.testing.assert_allclose(taken, standardised(X)[:, [9, 0, 59, 9]], atol=1e-8)
+
+
+@pytest.mark.parametrize("center", [True, False])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("n_rows", [33, 90])
+def test_products_with_a_combination_need_not_hold_it(n_rows, dtype, center, monkeypatch):
+    """By several shares, also of columns far from zero, and where a row more is not enough."""
+    monkeypatch.setattr(array_module, "SHARE", 1000)
+    X = example(n_rows).astype(dtype)
+    X[:, 6] += dtype(2.0**20)
+    columns = as_columns(X, center)
+    columns.first_scan(centred_vectors(n_rows))
+    J = np.array([6, 20, 0, 5, 11])
+    block, weights = columns.fetch(J), np.random.default_rng(3).standard_normal((len(J), 1))
+    products = lambda facts, products: products  # noqa: E731
+    F = standardised(X.astype(np.float64), center)
+    monkeypatch.setattr(type(block), "combine", None)
+    found = np.concatenate(columns.scan_combined(block, weights, products))
+    assert columns.n_scans == 2
+    np.testing.assert_allclose(found, F.T @ (F[:, J] @ weights), atol=1e-9)
 
 
 def test_threads_are_for_large_data(monkeypatch):

@@ -198,7 +198,7 @@ class Doubt:
         known = inside(self.J, facts.start, len(before))
         return in_doubt(
             known, before, facts.products, facts.relevance, facts.inverse,
-            facts.center - facts.origin, facts.explained, entries, tuple(self.near),
+            facts.center, facts.origin, facts.explained, entries, tuple(self.near),
             self.b - SINGLE, self.tau,
         )  # fmt: skip
 

@@ -247,7 +247,7 @@ def permuted_chance(F: Array, r: Array, n_columns: int, Y: Array) -> float:
     n = n_permutations(n_rows, n_outputs)
     if n and (n_rows < FEW_ROWS or (F**2).max() > LEVERAGE):
         shuffled = _shuffled if n * n_rows <= KEPT_NUMBERS else _shuffled.__wrapped__
-        products = F.T @ Y[shuffled(n_rows, n)].reshape(n_rows, -1)
+        products = F.T @ Y.take(shuffled(n_rows, n), axis=0).reshape(n_rows, -1)
         found = np.linalg.norm(products.reshape(len(r), n, n_outputs), axis=2)
         exceeding = (found >= (1 - 1e-9) * r[:, None]).sum(axis=1)
         tail = np.where(exceeding >= SEVERAL, np.maximum(tail, exceeding / n), tail)

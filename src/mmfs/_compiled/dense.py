@@ -11,16 +11,18 @@ from numba import njit
 ANY_ORDER = {"reassoc", "contract", "nsz"}
 
 # Rows that are combined before they are multiplied with: the cache holds them.
-AT_ONCE = 32
+ROWS_COMBINED = 32
 
 
 @njit(cache=True, nogil=True)
-def _eight(V, c, i, stop):
-    """V[i : i + 8, c], with zeros from `stop` on."""
-    v = np.zeros(8)
-    for k in range(min(8, stop - i)):
-        v[k] = V[i + k, c]
-    return v[0], v[1], v[2], v[3], v[4], v[5], v[6], v[7]
+def _eight(v, i, stop):
+    """v[i : i + 8], with zeros from `stop` on."""
+    n = stop - i
+    return (
+        v[i], v[i + 1] if n > 1 else 0.0, v[i + 2] if n > 2 else 0.0, v[i + 3] if n > 3 else 0.0,
+        v[i + 4] if n > 4 else 0.0, v[i + 5] if n > 5 else 0.0, v[i + 6] if n > 6 else 0.0,
+        v[i + 7] if n > 7 else 0.0,
+    )  # fmt: skip
 
 
 @njit(cache=True, nogil=True)
@@ -44,7 +46,7 @@ def sums_by_rows(X, V, origin, start, stop, first, last, out):
     squares, totals, products, o = out[0], out[1], out[2], origin[first:last]
     for i in range(start, stop, 8):
         s, t, u, w, x, y, z, a = _rows(X, i, stop, first, last)
-        W, v = _eight(V, 0, i, stop), _eight(V, 1, i, stop)
+        W, v = _eight(V[:, 0], i, stop), _eight(V[:, 1], i, stop)
         for j in range(last - first):
             d = (s[j] - o[j], t[j] - o[j], u[j] - o[j], w[j] - o[j],
                  x[j] - o[j], y[j] - o[j], z[j] - o[j], a[j] - o[j])  # fmt: skip
@@ -53,14 +55,15 @@ def sums_by_rows(X, V, origin, start, stop, first, last, out):
             totals[j] += e[0] + e[1] + e[2] + e[3] + e[4] + e[5] + e[6] + e[7]
             squares[j] += _inner(e, d)
             products[j] += _inner(v, d)
-    _add_products(X, V, 2, origin, start, stop, first, last, out)
+    zero = start - start  # not a literal: one signature
+    _add_products(X, V, zero + 2, origin, start, stop, first, last, out)
 
 
 @njit(cache=True, nogil=True, fastmath=ANY_ORDER)
 def products_by_rows(X, V, origin, start, stop, first, last, out):
     """out = V'(x_j - o_j) over rows start..stop, a row for each vector, for columns first..last."""
     out[:] = 0.0
-    _add_products(X, V, 0, origin, start, stop, first, last, out)
+    _add_products(X, V, start - start, origin, start, stop, first, last, out)
 
 
 @njit(cache=True, nogil=True, fastmath=ANY_ORDER)
@@ -70,9 +73,9 @@ def combined_products_by_rows(X, J, weights, center, origin, start, stop, out):
     m_j is the `center` of column j, so that (x_j - o_j)'1 is known.
     """
     out[:] = 0.0
-    V, total, zero = np.empty((AT_ONCE, 1)), 0.0, start - start  # not a literal: one signature
-    for begin in range(start, stop, AT_ONCE):
-        rows = X[begin : min(begin + AT_ONCE, stop)]
+    V, total, zero = np.empty((ROWS_COMBINED, 1)), 0.0, start - start
+    for begin in range(start, stop, ROWS_COMBINED):
+        rows = X[begin : min(begin + ROWS_COMBINED, stop)]
         combine(rows, J, center, weights, V)
         total += V[: len(rows), 0].sum()
         _add_products(rows, V, zero, origin, zero, len(rows), zero, X.shape[1], out)
@@ -111,7 +114,7 @@ def _add_products(X, V, begin, origin, start, stop, first, last, out):
     for i in range(start, stop, 8):
         s, t, u, w, x, y, z, a = _rows(X, i, stop, first, last)
         for e in range(begin, V.shape[1]):
-            v, sums = _eight(V, e, i, stop), out[before + e]
+            v, sums = _eight(V[:, e], i, stop), out[before + e]
             for j in range(last - first):
                 d = (s[j] - o[j], t[j] - o[j], u[j] - o[j], w[j] - o[j],
                      x[j] - o[j], y[j] - o[j], z[j] - o[j], a[j] - o[j])  # fmt: skip

@@ -164,14 +164,3 @@ def dcd(X, r, diagonal, gamma, C, alpha, state, sums, active, shrink, seed, eps,
             lower = lowest if lowest < 0.0 else -np.inf
     shrink[0], shrink[1], shrink[2], shrink[3] = n_active, upper, lower, s
     return passes, converged
-
-
-@njit(cache=True, nogil=True)
-def gram_product(Q, alpha):
-    """Q alpha, as a matrix of one column."""
-    out = np.zeros((len(alpha), 1))
-    for j in range(len(alpha)):
-        if alpha[j] != 0.0:
-            for i in range(len(alpha)):
-                out[i, 0] += alpha[j] * Q[j, i]
-    return out

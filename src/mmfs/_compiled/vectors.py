@@ -92,7 +92,9 @@ def places_of_filled(indptr, left, begins):
 
 
 @njit(cache=True, nogil=True)
-def in_doubt(known, before, products, relevance, inverse, mean, explained, entries, near, b, tau):
+def in_doubt(
+    known, before, products, relevance, inverse, center, origin, explained, entries, near, b, tau
+):
     """Columns whose gradient may be negative, by what is known of weights that are `near`.
 
     And those that are `known`, which are in order. sum_i |f_ij| is at most the root of
@@ -110,7 +112,7 @@ def in_doubt(known, before, products, relevance, inverse, mean, explained, entri
                 along += products[j, k] * products[j, k]
             along = np.sqrt(along)
         least = b - tau * relevance[j] + c * before[j] + d * along
-        m = mean[j] * inverse[j]
+        m = (center[j] - origin[j]) * inverse[j]
         square = 1.0 + weight * m * m
         for k in range(explained.shape[1]):
             square += (explained[j, k] * inverse[j]) ** 2

@@ -65,8 +65,7 @@ class Columns:
         self, block: Block, weights: Array, reduce: Callable[..., Any], each: Each = (),
         keep: bool = False,
     ) -> list[Any]:  # fmt: skip
-        """`scan` with F weights, for the columns F of a block; in one reading where rows are short.
-        """
+        """`scan` with F weights, for the columns F of a block; in one reading of short rows."""
         source, plain = self.source, self.adjustment.plain and weights.shape[1] == 1
         if not (plain and isinstance(source, ArraySource) and source.combines):
             return self.scan(block.combine(weights), reduce, each, keep)

@@ -77,7 +77,7 @@ class Correlation(OfColumns):
         )
 
     def _weighted(self, a: FetchedColumns, alphas: Array) -> tuple[int, Array]:
-        """alpha u', what columns are combined with, side by side for all alphas; and their width."""
+        """How wide each alpha is, and alpha u' for all of them side by side: weights of columns."""
         if a.U is None:
             return 1, alphas
         U = with_own_output(a.U)

@@ -42,7 +42,7 @@ def order_of_elimination(
     left, given_up = np.arange(len(J)), []
     while len(left) > 1:
         descent.active = left.copy()
-        weights = descent.solve(gamma, 0.0)
+        weights = descent.adjust(gamma)
         gradient = Q @ weights + gamma * weights.sum() - r
         ordered = by_weight(left, weights[left], gradient[left])
         n = max(1, int(tuning.GIVEN_UP * len(left)))
@@ -73,7 +73,7 @@ def weights_among(
         if gamma is None:
             alpha = SumToOne(float(r.max()), C)(descent.solver).alpha
         else:
-            alpha = descent.solve(gamma, 0.0)
+            alpha = descent.adjust(gamma)
         redundancy = known.product(alpha, np.arange(len(r)))
         b = certificate_of(alpha, redundancy, r, C, gamma, NO_OTHERS, float(r.max())).b
     weights = np.zeros(len(selected))

@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from mmfs._compiled import descent as compiled
 from mmfs._compiled.active_set import Enough, homotopy, newton
 from mmfs.kernels import FetchedColumns, Similarity
 from mmfs.kernels.forms import Known
@@ -55,6 +54,18 @@ class ExactDescent(Descent):
             passes = min(2 * passes, tuning.SELDOM) if len(free) > tuning.NEWTON_LIMIT else passes
         return clean(self.alpha)
 
+    def adjust(self, gamma: float) -> Array:
+        """`solve` after others have lost their weight: mostly Newton steps alone will do."""
+        if np.count_nonzero(self.alpha) <= tuning.NEWTON_LIMIT:
+            self._newton(gamma, 0.0, np.flatnonzero((self.alpha > 0) & (self.alpha < self.C)))
+        return self.solve(gamma, 0.0) if self._violated(gamma) else clean(self.alpha)
+
+    def _violated(self, gamma: float) -> bool:
+        alpha, J = self.alpha[self.active], self.active
+        G = self.known.product(self.alpha, J) + gamma * alpha.sum() - self.r[J]
+        wrong = np.where(alpha > 0, np.where(alpha < self.C, np.abs(G), G), -G)
+        return bool(wrong.max(initial=0.0) > self.eps)
+
     def _newton(self, gamma: float, shift: float, free: Array) -> None:
         """Steps among the free coordinates alone, with what the others leave of r."""
         r, rest = self.r[free] - shift, self.alpha.copy()
@@ -81,7 +92,7 @@ class ExactDescent(Descent):
             tuning.MORE_KNOTS + tuning.KNOTS * len(self.r),
         )  # fmt: skip
         alpha = clean(alpha)
-        left = self.r - compiled.gram_product(Q, alpha)[:, 0] - b
+        left = self.r - self.known.product(alpha, np.arange(len(alpha))) - b
         wrong = np.where(alpha > 0, np.where(alpha < self.C, np.abs(left), -left), left)
         allowed = max(self.eps, tuning.HOMOTOPY_PRECISION * r_max)
         if not ended or not alpha.any() or wrong.max() > allowed:

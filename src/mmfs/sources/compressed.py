@@ -15,6 +15,7 @@ import scipy.sparse as sp
 
 from mmfs._compiled import counting, scans
 from mmfs.sources.base import (
+    WORTH_THREADS,
     Array,
     Each,
     InMemory,
@@ -30,7 +31,7 @@ from mmfs.sources.empty import filled, without_empty_rows
 
 # Entries of a thread's share, which a compiled loop reads between two chances to be interrupted:
 # few enough to be shared evenly, but each share costs as much as ten thousand entries besides.
-SHARES, ENTRIES_AT_LEAST, ENTRIES_AT_MOST = 16, 1 << 18, 1 << 22
+SHARES, ENTRIES_AT_MOST = 16, 1 << 22
 
 # Of a range of columns: none is named.
 EVERY = np.empty(0, dtype=np.int64)
@@ -292,8 +293,10 @@ class CompressedRows(Compressed):
 
 
 def about_equal(indptr: Array) -> list[tuple[int, int]]:
-    """Ranges of compressed columns, or rows, with about as many entries each."""
-    share = min(max(int(indptr[-1]) // SHARES, ENTRIES_AT_LEAST), ENTRIES_AT_MOST)
+    """Ranges of compressed columns, or rows, with about as many entries each; one of few."""
+    if indptr[-1] < WORTH_THREADS:
+        return [(0, len(indptr) - 1)]
+    share = min(int(indptr[-1]) // SHARES, ENTRIES_AT_MOST)
     cuts = np.searchsorted(indptr, np.arange(share, indptr[-1], share))
     return list(pairwise((0, *cuts.tolist(), len(indptr) - 1)))
 
