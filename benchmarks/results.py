@@ -31,14 +31,6 @@ def machine() -> dict:
     }
 
 
-def in_one_line() -> str:
-    """The machine and all versions, for a row of its own."""
-    about = machine()
-    versions = about.pop("versions")
-    there = [f"{name} {v}" for name, v in versions.items() if v != "not installed"]
-    return ", ".join([*(f"{name} {value}" for name, value in about.items()), *there])
-
-
 def _processor() -> str:
     """Its name where the system tells, else its kind."""
     about = Path("/proc/cpuinfo")

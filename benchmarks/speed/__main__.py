@@ -7,9 +7,9 @@
 
 Real data sets are looked for in --data (or MMFS_DATA). Every case has a process of its own; within
 it competitors take turns, in memory that stays mapped. What is there already is kept (--again
-starts anew). All cases are measured before any is measured again, and the least favourable run counts; so
-another --runs at another hour makes the page more honest. The peers come with `pip install
-'mmfs[peers]'`. Leave the machine alone meanwhile.
+starts anew). All cases are measured before any is measured again, and the least favourable run
+counts, so that another run at another hour makes the page more honest. The peers come with
+`pip install 'mmfs[peers]'`. Leave the machine alone meanwhile.
 """
 
 import argparse
@@ -20,7 +20,7 @@ import sys
 from datetime import UTC, datetime
 
 from benchmarks.pages import parsed, parser_of
-from benchmarks.results import in_one_line, read, save
+from benchmarks.results import machine, read, save
 from benchmarks.speed import (
     STORED,
     busy,
@@ -79,7 +79,7 @@ def _measure(part: str, run: int, arguments: argparse.Namespace) -> bool:
             whole = False
             continue
         made = {"run": str(run), "made_for": case, "made_at": f"{datetime.now(UTC):%F %R} UTC"}
-        made["made_on"] = in_one_line()
+        made["made_on"] = machine()["processor"]
         new = [row | made for row in json.loads(answer.stdout.splitlines()[-1])]
         rows = sorted(rows + new, key=lambda row: (cases.index(row["made_for"]), int(row["run"])))
         save(rows, part, arguments.out)
