@@ -1,6 +1,8 @@
 """BLAS has one thread while it works on small tiles, and its own again afterwards."""
 
 import sys
+from concurrent.futures import ThreadPoolExecutor
+from threading import Event
 
 import numpy as np
 import pytest
@@ -20,6 +22,25 @@ def test_threads_are_given_back_also_after_an_error():
         with pytest.raises(ZeroDivisionError):
             one_thread(lambda: 1 / 0)()
         assert blas_threads() == {2}
+
+
+def test_threads_are_given_back_by_fits_that_overlap():
+    """One begins before another ends, and ends after it: from threads of their own."""
+    before, began, ends = blas_threads(), (Event(), Event()), (Event(), Event())
+
+    def work(n):
+        began[n].set()
+        assert ends[n].wait(10)
+
+    with ThreadPoolExecutor(2) as pool:
+        found = []
+        for n in (0, 1):
+            found.append(pool.submit(one_thread(work), n))
+            assert began[n].wait(10)
+        for n in (0, 1):
+            ends[n].set()
+            found[n].result()
+    assert blas_threads() == before
 
 
 @pytest.mark.parametrize("run", [lambda X, y: MMFS(5).fit(X, y), mmfs_path])
