@@ -57,8 +57,7 @@ class Data:
 def first_scan(X: Any, y: Array, task: str, center: bool = True, n_jobs: int | None = None) -> Data:
     """Scan X once: mean and scale of every column, its products with the target."""
     target = encode_target(y, task)
-    adjustment = Adjustment(center)
-    columns = Columns(as_source(X), adjustment=adjustment, n_jobs=n_jobs)
+    columns = Columns(as_source(X), adjustment=Adjustment(center), n_jobs=n_jobs)
     columns.first_scan(target.Y)
     return Data(X, y, columns, target)
 

@@ -24,8 +24,8 @@ class Columns:
     """Scans of all columns, and a few fetched; `first_scan` comes before all else."""
 
     def __init__(
-        self, X: Any, *, adjustment: Adjustment | None = None, n_jobs: int | None = None,
-    ) -> None:  # fmt: skip
+        self, X: Any, *, adjustment: Adjustment | None = None, n_jobs: int | None = None
+    ) -> None:
         self.source = as_source(X)
         self.shape: tuple[int, int] = self.source.shape
         self.adjustment = adjustment or Adjustment()
@@ -71,7 +71,7 @@ class Columns:
             return self.scan(block.combine(weights), reduce, each, keep)
         assert isinstance(block, DenseBlock)
         self.n_scans += 1
-        (facts,), (order, J, _, _) = self.facts, block.in_order
+        (facts,), (order, J, _, _) = self.facts, block.as_in_memory
         known = J, (weights[:, 0] * block.facts.inverse)[order], facts.center, facts.origin
         products = source.combined_products(*known, self.n_jobs)
         return source.ask(self.facts, partial(scaled, reduce), ([products], *each), keep)

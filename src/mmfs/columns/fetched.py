@@ -87,7 +87,7 @@ class DenseBlock:
         return self.X.shape[0] * len(self.J)
 
     @cached_property
-    def in_order(self) -> tuple[Array, Array, Facts, Array]:
+    def as_in_memory(self) -> tuple[Array, Array, Facts, Array]:
         """Columns in the order of memory, which is read forwards: order, J, facts; and back."""
         order = np.argsort(self.J, kind="stable")
         return order, self.J[order], self.facts.only(order), np.argsort(order)
@@ -101,7 +101,7 @@ class DenseBlock:
             yield rows, self._rows(rows, kind)
 
     def _rows(self, rows: slice, kind: type = np.float64) -> Array:
-        (_, J, facts, _), adjustment, X = self.in_order, self.adjustment, self.X
+        (_, J, facts, _), adjustment, X = self.as_in_memory, self.adjustment, self.X
         if X.flags.c_contiguous and X.dtype in (np.float32, np.float64) and X.dtype.isnative:
             values: Array = np.empty((rows.stop - rows.start, len(J)), dtype=kind)
             read = read_only(X), J, facts.center, facts.inverse
@@ -131,26 +131,26 @@ class DenseBlock:
         out = np.zeros((len(self.J), len(other.J)))
         for rows, here in self._tiles():
             out += here.T @ other._rows(rows)
-        return out[self.in_order[-1][:, None], other.in_order[-1]]
+        return out[self.as_in_memory[-1][:, None], other.as_in_memory[-1]]
 
     def gram_from(self, start: int, single: bool = False) -> Array:
-        out, place = np.zeros((len(self.J), len(self.J) - start)), self.in_order[-1]
+        out, place = np.zeros((len(self.J), len(self.J) - start)), self.as_in_memory[-1]
         for _, here in self._tiles(np.float32 if single else np.float64):
             out += here.T @ (here[:, place[start:]] if start else here)  # half the work if the same
         return out[place] if start else out[place[:, None], place]
 
     def combine(self, weights: Array) -> Array:
-        weights = weights[self.in_order[0]]
+        weights = weights[self.as_in_memory[0]]
         return np.concatenate([here @ weights for _, here in self._tiles()])
 
     def products(self, V: Array) -> Array:
         out = np.zeros((len(self.J), V.shape[1]))
         for rows, here in self._tiles():
             out += here.T @ V[rows]
-        return out[self.in_order[-1]]
+        return out[self.as_in_memory[-1]]
 
     def dense(self) -> Array:
-        return self._rows(slice(0, self.n_rows))[:, self.in_order[-1]]
+        return self._rows(slice(0, self.n_rows))[:, self.as_in_memory[-1]]
 
     def operator(self) -> Array:
         return self.dense()
