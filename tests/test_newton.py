@@ -1,12 +1,15 @@
 """Newton's steps and the Cholesky factor that follows them."""
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from mmfs._compiled.active_set import backward, enter, forward, leave, newton
 from mmfs.solvers import exact, tuning
 from mmfs.solvers.qp import solve_dual
+
+NO_FACTOR = np.empty((0, 0))
 
 
 def box_problem(seed, n, rank, C):
@@ -25,11 +28,18 @@ def objective(Q, r, alpha):
     st.integers(1, 20),
     st.integers(1, 25),
     st.sampled_from([0.3, 1.0, 50.0]),
+    st.booleans(),
 )
-def test_newton_ends_at_the_least_of_a_face(seed, n, rank, C):
+def test_newton_ends_at_the_least_of_a_face(seed, n, rank, C, by_lapack):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tuning, "LARGE_FACTOR", 1)
+        ends_at_the_least_of_a_face(seed, n, rank, C, by_lapack)
+
+
+def ends_at_the_least_of_a_face(seed, n, rank, C, by_lapack):
     Q, r, start = box_problem(seed, n, rank, C)
     alpha = start.copy()
-    newton(Q, r, C, alpha)
+    newton(Q, r, C, alpha, exact.factor(Q) if by_lapack else NO_FACTOR)
     assert (alpha >= 0).all() and (alpha <= C).all()
     assert objective(Q, r, alpha) <= objective(Q, r, start) + 1e-9
     free = (alpha > 0) & (alpha < C)
@@ -38,10 +48,17 @@ def test_newton_ends_at_the_least_of_a_face(seed, n, rank, C):
     assert free.sum() <= rank
 
 
+def test_a_factor_is_told_from_none():
+    Q = box_problem(0, 120, 150, 1.0)[0]
+    np.testing.assert_allclose(exact.factor(Q) @ exact.factor(Q).T, Q, atol=1e-12)
+    assert len(exact.factor(box_problem(0, 120, 80, 1.0)[0])) == 0  # some depend on others
+    assert len(exact.factor(Q[:50, :50])) == 0  # small enough without
+
+
 def test_a_direction_without_end_is_left_alone():
     Q, r = np.zeros((1, 1)), np.ones(1)
     alpha = np.array([2.0])
-    newton(Q, r, np.inf, alpha)
+    newton(Q, r, np.inf, alpha, NO_FACTOR)
     assert alpha == [2.0]
 
 

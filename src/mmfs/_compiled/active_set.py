@@ -103,15 +103,16 @@ def move(alpha, C, free, n, step, length):
 
 
 @njit(cache=True, nogil=True)
-def newton(Q, r, C, alpha):
+def newton(Q, r, C, alpha, L):
     """From an alpha inside the box to the least on its face, or on a smaller one; in place.
 
-    A coordinate that meets its bound stays there; it ends when a whole step fits.
+    A coordinate that meets its bound stays there; it ends when a whole step fits. L is the factor
+    of Q where all of alpha is free, or it has no rows, and is found here.
     """
-    n_all = len(r)
-    L, free = np.empty((n_all, n_all)), np.empty(n_all, dtype=np.int64)
-    n = len(r) - n_all  # not a literal: one compiled signature
-    for j in range(n_all):
+    n_all, n, free = len(r), len(L), np.arange(len(r))
+    if n == 0:
+        L = np.empty((n_all, n_all))
+    for j in range(n, n_all):
         # If coordinate j depends on those before it, go along the direction in which nothing
         # changes but r'alpha, to the next bound.
         while 0.0 < alpha[j] < C:

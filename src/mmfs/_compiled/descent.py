@@ -57,7 +57,18 @@ def _csc_dot(X, j, state, sums):
     return dot * X.inverse[j]
 
 
+@njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})
+def _inner(x, mean, w):
+    """(x - mean)'w"""
+    total = 0.0
+    for i in range(len(w)):
+        total += (x[i] - mean) * w[i]
+    return total
+
+
 def _dense_dot(X, j, state, sums):
+    if state.shape[1] == 1:  # known to have no gaps, and so quicker
+        return _inner(X.columns[j], X.mean[j], state.reshape(-1)) * X.U[j, 0] * X.inverse[j]
     dot = 0.0
     for c in range(state.shape[1]):
         part = 0.0
@@ -68,8 +79,9 @@ def _dense_dot(X, j, state, sums):
 
 
 def _gram_add(X, j, step, state, sums):
-    for i in range(state.shape[0]):
-        state[i, 0] += step * X.Q[j, i]
+    products, row = state.reshape(-1), X.Q[j]  # known to have no gaps
+    for i in range(len(products)):
+        products[i] += step * row[i]
 
 
 def _csc_add(X, j, step, state, sums):

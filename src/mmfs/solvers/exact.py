@@ -1,8 +1,10 @@
 """The columns of a working set: descent and Newton steps for a gamma, homotopy for the largest."""
 
+from contextlib import suppress
+
 import numpy as np
 
-from mmfs._compiled.active_set import Enough, homotopy, newton
+from mmfs._compiled.active_set import DEPENDENT, Enough, homotopy, newton
 from mmfs.kernels import FetchedColumns, Similarity
 from mmfs.kernels.forms import Known
 from mmfs.solvers import tuning
@@ -23,6 +25,16 @@ def by_entries(Q: Similarity, fetched: FetchedColumns) -> Known | None:
     most = min(tuning.COLUMNS_BETTER * n**2, tuning.MOST_ENTRIES)
     enough = tuning.FOLLOWED if Q.rank <= tuning.FOLLOW_LIMIT else tuning.NARROW
     return Q.by_entries(fetched, most) if n > enough else None
+
+
+def factor(Q: Array) -> Array:
+    """The Cholesky factor of a large Q by LAPACK; no rows where some depend on those before."""
+    if len(Q) >= tuning.LARGE_FACTOR:
+        with suppress(np.linalg.LinAlgError):
+            L = np.linalg.cholesky(Q)
+            if (np.diagonal(L) ** 2 > DEPENDENT * np.diagonal(Q)).all():
+                return np.asarray(L)
+    return np.empty((0, 0))
 
 
 class ExactDescent(Descent):
@@ -73,7 +85,8 @@ class ExactDescent(Descent):
         if rest.any():
             r -= self.known.product(rest, free) + gamma * rest.sum()
         alpha = self.alpha[free]
-        newton(np.ascontiguousarray(self.known.among(free) + gamma), r, float(self.C), alpha)
+        Q = np.ascontiguousarray(self.known.among(free) + gamma)
+        newton(Q, r, float(self.C), alpha, factor(Q))
         self.alpha[free] = alpha
 
     def follow(self, enough: Enough, precision: float) -> Found | None:

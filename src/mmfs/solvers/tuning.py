@@ -31,7 +31,7 @@ NARROW, FOLLOWED = 1_000, 3_000
 
 # Entries for each similarity: a step on columns reads its entries twice, here and there, one on
 # similarities a row of them.
-COLUMNS_BETTER = 0.25
+COLUMNS_BETTER = 0.5
 
 # Entries of columns held instead of similarities: as many as fill the same memory.
 MOST_ENTRIES = GRAM_LIMIT**2
@@ -49,6 +49,9 @@ MOST_PASSES = 1000
 
 # Free coordinates up to which Newton steps are cheaper than the descent they save.
 NEWTON_LIMIT = 500
+
+# Rows from which on LAPACK factorises sooner than a compiled loop that can leave rows out.
+LARGE_FACTOR = 100
 
 # Passes after which Newton steps pay also for more free coordinates: the following many.
 SELDOM = 80
