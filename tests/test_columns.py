@@ -185,6 +185,23 @@ def test_products_with_a_combination_need_not_hold_it(n_rows, dtype, center, mon
     np.testing.assert_allclose(found, F.T @ (F[:, J] @ weights), atol=1e-9)
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_few_of_long_rows_are_copied_once(dtype):
+    rng = np.random.default_rng(4)
+    X = (rng.standard_normal((12, 5000)) + 3).astype(dtype)
+    few, more, F = np.array([4999, 2, 77]), np.array([5, 0]), standardised(X.astype(np.float64))
+    columns = as_columns(X)
+    columns.first_scan(centred_vectors(12))
+    block, many = columns.fetch(few), columns.fetch(np.arange(5000))
+    assert block.X.shape == (12, 3) and many.X is X
+    both, J = block.join(columns.fetch(more)), np.append(few, more)
+    assert both.X.flags.c_contiguous and both.X.shape == (12, 5)
+    for some, K in ((block, few), (both, J), (both.only(np.array([3, 1])), J[[3, 1]])):
+        np.testing.assert_allclose(some.dense(), F[:, K], atol=1e-12)
+        np.testing.assert_allclose(some.gram(some), F[:, K].T @ F[:, K], atol=1e-12)
+    np.testing.assert_allclose(both.gram_from(3), F[:, J].T @ F[:, more], atol=1e-12)
+
+
 def test_threads_are_for_large_data(monkeypatch):
     started = []
 

@@ -48,6 +48,40 @@ def ends_at_the_least_of_a_face(seed, n, rank, C, by_lapack):
     assert free.sum() <= rank
 
 
+@given(
+    st.integers(0, 10**6), st.integers(1, 15), st.integers(1, 30), st.sampled_from([0.2, 1.0, 50.0])
+)
+def test_an_adjusted_solution_is_the_optimum_of_what_is_left(seed, n, rank, C):
+    Q, r, start = box_problem(seed, n, rank, C)
+    rng = np.random.default_rng(seed)
+    descent = exact.ExactDescent(exact.OfGram(Q), r, C, 1e-9, rng)
+    left = np.sort(rng.choice(n, rng.integers(1, n + 1), replace=False))
+    descent.active = left.copy()
+    descent.alpha[left] = start[left]
+    alpha, gamma = descent.adjust(0.1), 0.1
+    assert not np.delete(alpha, left).any() and (alpha >= 0).all() and (alpha <= C).all()
+    here = np.ix_(left, left)
+    best, _ = solve_dual(Q[here], r[left], C, gamma)
+    least = objective(Q[here] + gamma, r[left], best)
+    assert objective(Q[here] + gamma, r[left], alpha[left]) <= least + 1e-7 * (1 + abs(least))
+
+
+@pytest.mark.parametrize(
+    ("r", "C", "n_rows", "inside"),
+    [([1.0, 1.1], 5.0, 2, True), ([1.0, 9.0], 5.0, 2, False), ([1.0, -0.1], 5.0, 2, False),
+     ([1.0, 1.0], 5.0, 1, False)],
+)  # fmt: skip
+def test_one_step_is_enough_where_no_bound_is_met(r, C, n_rows, inside):
+    """Not at C, not at zero, and not where columns depend on each other."""
+    F = np.eye(2) if n_rows == 2 else np.ones((1, 2))
+    rng = np.random.default_rng(0)
+    descent = exact.ExactDescent(exact.OfGram(F.T @ F), np.array(r), C, 1e-9, rng)
+    assert descent._step_inside(0.5) == inside
+    assert descent.alpha.any() == inside
+    if inside:
+        np.testing.assert_allclose((F.T @ F + 0.5) @ descent.alpha, r)
+
+
 def test_a_factor_is_told_from_none():
     Q = box_problem(0, 120, 150, 1.0)[0]
     np.testing.assert_allclose(exact.factor(Q) @ exact.factor(Q).T, Q, atol=1e-12)

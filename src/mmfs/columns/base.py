@@ -112,7 +112,7 @@ class Columns:
     def fetch(self, J: Array, source: Source | None = None) -> Block:
         """The columns J; from another source of the same data, if that is quicker."""
         J, facts, source = np.asarray(J), self.facts_of(J), source or self.source
-        if isinstance(source, ArraySource):
+        if isinstance(source, ArraySource) and not source.worth_copying(len(J)):
             return DenseBlock(source.X, J, facts, self.adjustment)
         X = source.fetch(J, self.n_jobs)
         if sp.issparse(X):

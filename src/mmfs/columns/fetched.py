@@ -158,7 +158,8 @@ class DenseBlock:
     def join(self, other: Self) -> "DenseBlock":
         X, J = self.X, np.concatenate([self.J, other.J])
         if other.X is not X:  # copies, of other columns each
-            X, J = np.hstack([X[:, self.J], other.X[:, other.J]]), np.arange(len(J))
+            both = [np.take(block.X, block.J, axis=1) for block in (self, other)]
+            X, J = np.hstack(both), np.arange(len(J))
         return DenseBlock(X, J, joined([self.facts, other.facts]), self.adjustment)
 
     def only(self, which: Array) -> "DenseBlock":

@@ -3,6 +3,7 @@
 from contextlib import suppress
 
 import numpy as np
+from scipy.linalg.lapack import dposv
 
 from mmfs._compiled.active_set import DEPENDENT, Enough, homotopy, newton
 from mmfs.kernels import FetchedColumns, Similarity
@@ -67,10 +68,24 @@ class ExactDescent(Descent):
         return clean(self.alpha)
 
     def adjust(self, gamma: float) -> Array:
-        """`solve` after others have lost their weight: mostly Newton steps alone will do."""
-        if np.count_nonzero(self.alpha) <= tuning.NEWTON_LIMIT:
+        """`solve` after others have lost their weight: mostly one step, or a few, will do."""
+        if len(self.active) <= tuning.NEWTON_LIMIT:
+            if self._step_inside(gamma):
+                return clean(self.alpha)
             self._newton(gamma, 0.0, np.flatnonzero((self.alpha > 0) & (self.alpha < self.C)))
         return self.solve(gamma, 0.0) if self._violated(gamma) else clean(self.alpha)
+
+    def _step_inside(self, gamma: float) -> bool:
+        """Whether no active coordinate meets a bound; then one step, by LAPACK, is all there is."""
+        Q = self.known.among(self.active)
+        Q += gamma
+        L, alpha, failed = dposv(Q.T, self.r[self.active])  # transposed: LAPACK's order
+        if failed or (np.diagonal(L) ** 2 <= DEPENDENT * np.diagonal(Q)).any():
+            return False
+        inside = bool(alpha.min() > 0.0 and alpha.max() < self.C)
+        if inside:
+            self.alpha[self.active] = alpha
+        return inside
 
     def _violated(self, gamma: float) -> bool:
         alpha, J = self.alpha[self.active], self.active

@@ -14,6 +14,9 @@ from mmfs.sources.base import TILE, Array, InMemory, Sums, read_only
 # Where rows are stored together: columns of a tile. And numbers of a share of the data.
 TILE_WIDTH, SHARE = 4096, 1 << 21
 
+# Where rows are stored together, of so many columns one is worth a copy: few cache lines are read.
+COPIED = 16
+
 # Vectors from which on products are left to BLAS.
 MANY = 8
 
@@ -34,8 +37,12 @@ class ArraySource(InMemory):
     def size(self) -> int:
         return self.X.size
 
+    def worth_copying(self, n: int) -> bool:
+        """Whether n columns are so few of a long row that they are better read from a copy."""
+        return self.by_rows and not self.combines and n * COPIED <= self.shape[1]
+
     def fetch(self, J: Array, n_jobs: int | None = None) -> Array:
-        return self.X[:, J]
+        return np.take(self.X, J, axis=1)
 
     def sums(self, V: Array, shifted: bool, n_jobs: int | None = None) -> Sums:
         # One of the column's own values as origin: one pass, and no cancellation to speak of.
