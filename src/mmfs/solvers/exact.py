@@ -58,8 +58,10 @@ class ExactDescent(Descent):
         while left > 0:
             converged = self.run(gamma, shift, self.eps, min(passes, left))
             free = np.flatnonzero((self.alpha > 0) & (self.alpha < self.C))
-            limit = tuning.SELDOM_LIMIT if passes >= tuning.SELDOM else tuning.NEWTON_LIMIT
-            if len(free) <= (tuning.POLISH_LIMIT if converged else limit):
+            limit = tuning.POLISH_LIMIT if converged else tuning.NEWTON_LIMIT
+            if passes >= tuning.SELDOM and not converged:  # more than the rank depend on each other
+                limit = max(limit, min(self.rank, tuning.SELDOM_LIMIT))
+            if len(free) <= limit:
                 self._newton(gamma, shift, free)
             if converged:
                 break
