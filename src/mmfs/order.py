@@ -32,7 +32,8 @@ def in_order(values: Array, n: int, below: float = np.inf) -> Array:
             here = values[found[:n_found]]
             below = np.partition(here, n - 1)[n - 1]
             kept = np.flatnonzero(here <= below)
-            kept = kept[np.argsort(here[kept], kind="stable")[:n]]
-            found[:n], n_found = found[np.sort(kept)], n
+            if len(kept) > n:  # ties
+                kept = np.sort(kept[np.argsort(here[kept], kind="stable")[:n]])
+            found[:n], n_found = found[kept], n
     positions = found[: min(n, n_found)]
     return positions[np.argsort(values[positions], kind="stable")]

@@ -27,7 +27,7 @@ Array = np.ndarray
 GRADIENT_DIGITS = 11
 ROUNDED = 10.0**-GRADIENT_DIGITS
 
-# What redundancies in single precision, and products of them, may be off by.
+# What redundancies in single precision, and products of them, may be off by, beside themselves.
 SINGLE = 1e-6
 
 NONE = np.empty(0, dtype=np.intp)
@@ -199,7 +199,7 @@ class Doubt:
         return in_doubt(
             known, before, facts.products, facts.relevance, facts.inverse,
             facts.center, facts.origin, facts.explained, entries, tuple(self.near),
-            self.b - SINGLE, self.tau,
+            self.b, self.tau, SINGLE,
         )  # fmt: skip
 
 

@@ -36,6 +36,9 @@ PERMUTED_NUMBERS = 4_000_000
 LEAST_PERMUTATIONS = 40
 SEVERAL = 3
 
+# Numbers of permuted targets that are made at once: the cache holds them.
+PERMUTED_AT_ONCE = 1 << 16
+
 # Numbers of permutations that are kept for another fit with as many rows, at most.
 KEPT_NUMBERS = 1 << 20
 
@@ -247,9 +250,11 @@ def permuted_chance(F: Array, r: Array, n_columns: int, Y: Array) -> float:
     n = n_permutations(n_rows, n_outputs)
     if n and (n_rows < FEW_ROWS or (F**2).max() > LEVERAGE):
         shuffled = _shuffled if n * n_rows <= KEPT_NUMBERS else _shuffled.__wrapped__
-        products = F.T @ Y.take(shuffled(n_rows, n), axis=0).reshape(n_rows, -1)
-        found = np.linalg.norm(products.reshape(len(r), n, n_outputs), axis=2)
-        exceeding = (found >= (1 - 1e-9) * r[:, None]).sum(axis=1)
+        exceeding, rows = np.zeros(len(r)), shuffled(n_rows, n)
+        for some in np.array_split(rows, max(1, rows.size * n_outputs // PERMUTED_AT_ONCE), axis=1):
+            products = F.T @ Y.take(some, axis=0).reshape(n_rows, -1)
+            found = np.linalg.norm(products.reshape(len(r), -1, n_outputs), axis=2)
+            exceeding += (found >= (1 - 1e-9) * r[:, None]).sum(axis=1)
         tail = np.where(exceeding >= SEVERAL, np.maximum(tail, exceeding / n), tail)
     return float(_of_largest(tail, n_columns).min())
 

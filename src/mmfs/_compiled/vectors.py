@@ -93,12 +93,13 @@ def places_of_filled(indptr, left, begins):
 
 @njit(cache=True, nogil=True)
 def in_doubt(
-    known, before, products, relevance, inverse, center, origin, explained, entries, near, b, tau
-):
+    known, before, products, relevance, inverse, center, origin, explained, entries, near, b, tau,
+    rounding,
+):  # fmt: skip
     """Columns whose gradient may be negative, by what is known of weights that are `near`.
 
     And those that are `known`, which are in order. sum_i |f_ij| is at most the root of
-    entries |W^1/2 x_j|^2 / s_j^2.
+    entries |W^1/2 x_j|^2 / s_j^2. `rounding` is the relative error of what is known.
     """
     c, d, norm, largest, weight = near
     found, n, q = np.empty(len(before) + 1, dtype=np.int64), 0, products.shape[1]
@@ -111,7 +112,9 @@ def in_doubt(
             for k in range(1, q):
                 along += products[j, k] * products[j, k]
             along = np.sqrt(along)
-        least = b - tau * relevance[j] + c * before[j] + d * along
+        shared, towards = c * before[j], d * along
+        least = b - tau * relevance[j] + shared + towards
+        least -= rounding * (b + abs(shared) + abs(towards))
         m = (center[j] - origin[j]) * inverse[j]
         square = 1.0 + weight * m * m
         for k in range(explained.shape[1]):
