@@ -25,6 +25,8 @@ ROOMS = [
     ["certify_path"],
     ["solvers"],
     ["validation"],
+    ["names", "per_row"],
+    ["features", "frames"],
     ["base"],
     ["prepare"],
     ["fit"],

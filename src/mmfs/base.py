@@ -3,16 +3,19 @@
 from abc import abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.feature_selection import SelectorMixin
+from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from mmfs.columns import Adjustment, Columns
+from mmfs.columns import Columns
+from mmfs.frames import holds_words
 from mmfs.kernels.copies import fingerprint_vectors, repeated_among
+from mmfs.per_row import PLAIN, PerRow, effective_rows, read_per_row, weights_with_classes
 from mmfs.progress import progress_of
 from mmfs.relevance import relevance_of
 from mmfs.sources import Elsewhere, as_source, elsewhere, is_dask
@@ -30,6 +33,7 @@ class Data:
     y: Array
     columns: Columns
     target: Target
+    n_effective: float  # rows, as far as weights and covariates leave them
 
     @property
     def usable(self) -> Array:
@@ -54,12 +58,20 @@ class Data:
         return repeated_among(self.usable, keys, r, mirrors)
 
 
-def first_scan(X: Any, y: Array, task: str, center: bool = True, n_jobs: int | None = None) -> Data:
+def first_scan(
+    X: Any, y: Array, task: str, center: bool = True, n_jobs: int | None = None,
+    per_row: PerRow = PLAIN, class_weight: Any = None,
+) -> Data:  # fmt: skip
     """Scan X once: mean and scale of every column, its products with the target."""
-    target = encode_target(y, task)
-    columns = Columns(as_source(X), adjustment=Adjustment(center), n_jobs=n_jobs)
+    target, counts = encode_target(y, task), class_weight is None
+    if not counts:
+        per_row = replace(per_row, weights=weights_with_classes(y, target, per_row, class_weight))
+    adjustment = per_row.adjustment(len(target.Y), center)
+    columns = Columns(as_source(X), adjustment=adjustment, n_jobs=n_jobs)
+    target = target.adjusted(adjustment)
     columns.first_scan(target.Y)
-    return Data(X, y, columns, target)
+    n_rows = effective_rows(len(target.Y), per_row.weights, counts) - adjustment.n_covariates
+    return Data(X, y, columns, target, n_rows)
 
 
 class Few(NamedTuple):
@@ -139,11 +151,19 @@ class Selector(SelectorMixin, BaseEstimator):
     def _fit(self, *data: Any, **how: Any) -> Any:
         """From X and y set `indices_`, and whatever else is to be known of the fit."""
 
-    def _read(self, X: Any, y: Any, task: str, center: bool = True) -> Data:
+    def _read(
+        self, X: Any, y: Any, how: Any = None, per_row: PerRow = PLAIN, **options: Any
+    ) -> Data:
+        """X and y after the first scan, read as a selector `how` would read them."""
+        how = self if how is None else how
+        task = options.get("task", getattr(how, "task", "auto"))
+        center = options.get("center", getattr(how, "center", True))
         X, y = read_input(self, X, y, needs_y=True)
-        data = first_scan(X, y, task, center, self.n_jobs)
+        class_weight = getattr(how, "class_weight", None)
+        data = first_scan(X, y, task, center, self.n_jobs, per_row, class_weight)
         names = getattr(self, "feature_names_in_", None)
-        check_scanned(data.columns, self.n_features_in_, names)
+        missing = getattr(how, "missing", "refuse")
+        check_scanned(data.columns, self.n_features_in_, names, missing=missing)
         return data
 
     def _say(self, text: str, done: float | None = None, total: float | None = None) -> None:
@@ -164,13 +184,16 @@ class Selector(SelectorMixin, BaseEstimator):
         """X reduced to the selected columns, in their original order.
 
         Compressed columns stay compressed columns, and so do those of a store; Dask collections
-        stay what they are; what else goes in comes out as scikit-learn's selectors would have it.
+        and frames with columns of categories stay what they are; what else goes in comes out as scikit-learn's selectors would have it.
         """
         check_is_fitted(self)
         if is_dask(X):
             check_columns(self, X)
             chosen = np.sort(self.indices_)
             return X.iloc[:, chosen] if hasattr(X, "iloc") else X[:, chosen]
+        if holds_words(X):
+            validate_data(self, X, reset=False, skip_check_array=True)
+            return _safe_indexing(X, np.sort(self.indices_), axis=1)
         X = elsewhere(X)
         if isinstance(X, Elsewhere):
             check_columns(self, X)
@@ -185,3 +208,40 @@ class Selector(SelectorMixin, BaseEstimator):
         tags.input_tags.sparse = True
         tags.target_tags.required = True
         return tags
+
+
+class WeightedSelector(Selector):
+    """A selector whose rows may count differently, and that can look beyond covariates."""
+
+    def fit(
+        self, X: Any, y: Any = None, *, sample_weight: Any = None, covariates: Any = None
+    ) -> Self:
+        """Select features. If that fails, for whatever reason, the selector is what it was before.
+
+        Parameters
+        ----------
+        X : array, DataFrame, sparse matrix, Dask array or DataFrame, Store or RowStream
+            The data, of shape (n_instances, n_features); or the folder of a column store.
+        y : array of shape (n_instances,) or, for some methods, (n_instances, n_outputs)
+            Class labels of any type, or real values.
+        sample_weight : array of shape (n_instances,), default=None
+            How much each row counts: a row of weight 2 is the same as two such rows, one of weight
+            0 as none. Whole numbers count rows; of other weights the scale does not matter.
+        covariates : array or DataFrame of shape (n_instances, d), default=None
+            What is known anyway (age, sex, batch): features are selected for what they tell
+            beyond it. Columns of numbers are taken as they are, others as categories.
+
+        Returns
+        -------
+        self
+        """
+        return self._fit_with(X, y, sample_weight=sample_weight, covariates=covariates)
+
+    def _fit_with(self, X: Any, y: Any, **how: Any) -> Self:
+        with self._or_as_before():
+            self._fit(X, y, **self._how(X, **how))
+        return self
+
+    def _how(self, X: Any, sample_weight: Any = None, covariates: Any = None) -> dict[str, Any]:
+        """What `_fit` is to be told beside X and y."""
+        return {"per_row": read_per_row(X, sample_weight, covariates)}

@@ -27,16 +27,18 @@ from sklearn.svm import LinearSVC
 from mmfs.base import Data
 from mmfs.baselines import FCBF, FGM, GDM, MRMR, QPFS, SVMRFE, MaxRel
 from mmfs.model_selection.base import check_resampled, select_from_part, settle_task, with_warnings
-from mmfs.model_selection.cv import default_estimator, for_estimators, name_of_score, splitter
+from mmfs.model_selection.cv import splitter
+from mmfs.model_selection.judging import default_estimator, for_estimators, judged, name_of_score
 from mmfs.optional import require
 from mmfs.order import in_order
+from mmfs.per_row import PerRow, read_per_row
 from mmfs.selector import MMFS
 from mmfs.target import Target
 from mmfs.validation import aligned, is_int, refuse_elsewhere
 from mmfs.warn import warn_caller
 
 Array = np.ndarray
-Ranking = Callable[[Target, Any, Array, int], Array]  # the k best columns of X, best first
+Ranking = Callable[[Target, Any, Array, PerRow, int], Array]  # the k best columns of X, best first
 
 NUMBERS_COMPARED = (1, 2, 5, 10, 20, 50, 100)
 FOR_CLASSES = {"fgm", "gdm", "svmrfe", "chi2", "l1_svm"}
@@ -49,16 +51,17 @@ class Method(NamedTuple):
 
 
 def _ours(selector: Any, nested: bool) -> Method:
-    def rank(target: Target, X: Any, y: Array, k: int) -> Array:
+    def rank(target: Target, X: Any, y: Array, per_row: PerRow, k: int) -> Array:
         one = clone(selector).set_params(n_features_to_select=k)
         settle_task(one, target)
-        return select_from_part(one, X, y)
+        return select_from_part(one, X, y, per_row)
 
     return Method(rank, nested)
 
 
 def _filter(for_classes: Any, for_quantities: Any = None) -> Method:
-    def rank(target: Target, X: Any, y: Array, k: int) -> Array:
+    def rank(target: Target, X: Any, y: Array, per_row: PerRow, k: int) -> Array:
+        per_row.refuse("it")
         score = for_classes if target.of_classes else for_quantities
         if score is None:
             raise ValueError("it is for classes, but y holds quantities.")
@@ -70,7 +73,8 @@ def _filter(for_classes: Any, for_quantities: Any = None) -> Method:
     return Method(rank, nested=True)
 
 
-def _l1_svm(target: Target, X: Any, y: Array, k: int) -> Array:
+def _l1_svm(target: Target, X: Any, y: Array, per_row: PerRow, k: int) -> Array:
+    per_row.refuse("it")
     scale = StandardScaler(with_mean=not sp.issparse(X))
     svm = LinearSVC(penalty="l1", dual=False, max_iter=10_000, random_state=0)
     weights = np.abs(make_pipeline(scale, svm).fit(X, y)[-1].coef_).sum(axis=0)
@@ -160,6 +164,8 @@ def compare(
     estimator: Any = None,
     cv: Any = 5,
     groups: Any = None,
+    sample_weight: Any = None,
+    covariates: Any = None,
     scoring: Any = None,
     random_state: Any = 0,
     progress: Any = None,
@@ -187,6 +193,9 @@ def compare(
         A number stands for shuffled folds, stratified for classes.
     groups : array or None, default=None
         Rows of one group are never in different folds.
+    sample_weight, covariates
+        As for `MMFS.fit`; of the methods "mmfs" alone takes them. Weights reach the estimator and
+        its scores too.
     scoring : str, callable or None, default=None
         As in scikit-learn; None is the estimator's own.
     random_state : int or None, default=0
@@ -210,7 +219,8 @@ def compare(
     options = MMFS() if selector is None else clone(selector)
     check_resampled(options, "compare")
     refuse_elsewhere(X, "compare")
-    data = options._read(X, y, options.task, options.center)
+    per_row = read_per_row(X, sample_weight, covariates)
+    data = options._read(X, y, options, per_row)
     target, labels, groups = data.target, for_estimators(data), aligned(X, groups, "groups")
     if target.several:
         raise ValueError("compare takes one target; y has several columns.")
@@ -228,7 +238,9 @@ def compare(
     baseline = np.empty(len(splits))
     for fold, (train, test) in enumerate(splits):
         X_train, y_train, X_test, y_test = data.X[train], labels[train], data.X[test], labels[test]
-        baseline[fold] = scorer(dummy.fit(X_train, y_train), X_test, y_test)
+        seen, left_out = per_row.only(train), per_row.only(test)
+        parts = X_train, y_train, X_test, y_test
+        baseline[fold] = judged(dummy, scorer, *parts, seen, left_out)
         for turn, (name, method) in enumerate(made.items()):
             if progress:
                 done, total = fold * len(made) + turn, len(splits) * len(made)
@@ -236,7 +248,7 @@ def compare(
             if name in problems:
                 continue
             try:
-                work = (method, target, X_train, y_train, numbers)
+                work = (method, target, X_train, y_train, seen, numbers)
                 (chosen, seconds[name][fold]), warnings_ = with_warnings(_selections, work)
             except ValueError as error:
                 problems[name] = str(error)
@@ -245,8 +257,8 @@ def compare(
                 warned.add(name)
                 warn_caller(f"{name}, fold {fold + 1}: {text}", category)
             for i, J in enumerate(chosen):
-                fitted = clone(judge).fit(X_train[:, J], y_train)
-                scores[name][fold, i] = scorer(fitted, X_test[:, J], y_test)
+                parts = X_train[:, J], y_train, X_test[:, J], y_test
+                scores[name][fold, i] = judged(judge, scorer, *parts, seen, left_out)
     for name in problems:
         del scores[name], seconds[name]
     score_name = name_of_score(scoring, estimator, target)
@@ -285,16 +297,18 @@ def _numbers(asked: Sequence[int] | None, n_usable: int) -> Array:
 
 
 def _selections(
-    method: Method, target: Target, X: Any, y: Array, numbers: Array
+    method: Method, target: Target, X: Any, y: Array, per_row: PerRow, numbers: Array
 ) -> tuple[list[Array], float]:
     """The columns for each number, and the time for the largest."""
     start = time.perf_counter()
-    longest = method.rank(target, X, y, int(numbers[-1]))
+    longest = method.rank(target, X, y, per_row, int(numbers[-1]))
     seconds = time.perf_counter() - start
     if len(longest) == 0:
         raise ValueError("it selects nothing here.")
     chosen = [
-        longest[:k] if method.nested or k == numbers[-1] else method.rank(target, X, y, int(k))
+        longest[:k]
+        if method.nested or k == numbers[-1]
+        else method.rank(target, X, y, per_row, int(k))
         for k in numbers
     ]
     return [np.sort(J) for J in chosen], seconds

@@ -141,7 +141,7 @@ def discretize(rule: str, columns: Columns, labels: Array, n_labels: int) -> Sta
 
 def three_states(columns: Columns) -> States:
     """Cut at mean -+ one deviation (with `center=False`: of the un-centred column, from zero)."""
-    columns.adjustment.refuse("discretize='three_states'")
+    columns.refuse("discretize='three_states'")
     center, inverse = columns.everything.center, columns.everything.inverse
     deviation = np.zeros_like(inverse)
     np.divide(1.0, inverse, out=deviation, where=inverse > 0)

@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from mmfs.features import Features
 from mmfs.order import in_order
+from mmfs.per_row import PerRow
 from mmfs.prepare import PreparedProblem
 from mmfs.problem import NONE
 from mmfs.progress import Progress
@@ -43,11 +45,15 @@ class FittedRecord:
     """What is remembered of a fit: little, unless more was asked for."""
 
     settings: Settings
-    n_columns: int
+    n_columns: int  # of X
     n_rows: int
     y: Array | None
-    # The selection: columns in rank order, their weights among themselves, and the bias.
+    per_row: PerRow
+    # The selection: columns, or features of several, in rank order, those that must be in first;
+    # weights of the others among themselves (NaN of those), and the bias.
+    features: Features | None
     indices: Array
+    n_included: int
     ranked_by: str
     weights: Array
     b: float
@@ -63,8 +69,10 @@ class FittedRecord:
     n_iter: int
     n_scans: int
     # Of all columns.
+    n_usable: int
     n_constant: int
     n_duplicate: int
+    n_missing: int
     largest: float  # relevance
     chance: float | None
     scores: dict[str, Array] | None  # with a value for every column, if kept
@@ -88,9 +96,9 @@ class Fit:
 def fit(prepared: PreparedProblem, rng: np.random.Generator) -> Fit:
     """Solve the problem, rank the columns, remember what is to be known."""
     settings, problem = prepared.settings, prepared.problem
-    k = prepared.number(settings.n_features_to_select)
+    k, n_in = prepared.number(settings.n_features_to_select), len(prepared.included)
     options = solver_options(settings, rng)
-    rule = prepared.gamma_rule(settings.gamma, k)
+    rule = prepared.gamma_rule(settings.gamma, None if k is None else max(k, 1))
     remote = prepared.data is not None and prepared.data.columns.source.remote
     kept = keeps_scores(settings.keep_scores, prepared.n_columns, remote)
     solution = solve(problem, rule, solver=settings.solver, whole=kept, **options)
@@ -104,7 +112,7 @@ def fit(prepared: PreparedProblem, rng: np.random.Generator) -> Fit:
         assert solution.gamma is not None
         order = order_of_elimination(problem, support, weights, solution.gamma, rng)
     selected = ranked(problem, solution, k, order)
-    if len(selected) == 0:  # at least one is promised
+    if len(selected) + n_in == 0:  # at least one is promised
         selected = ranked(problem, solution, 1)
     weights, b = weights_among(problem, solution, selected, rng)
     record = _record(prepared, solution, selected, ranked_by, weights, b)
@@ -115,18 +123,25 @@ def fit(prepared: PreparedProblem, rng: np.random.Generator) -> Fit:
 def rank_point(
     prepared: PreparedProblem, point: Point, gamma: Any, k: int, rng: np.random.Generator
 ) -> Array:
-    """The first k columns of a solution on a path, as `fit` would rank them at that gamma."""
-    problem, order, enough = prepared.problem, point.ranked(), k <= len(point.J)
+    """The first k columns of a solution on a path, as `fit` would rank them at that gamma.
+
+    Those that must be in count among the k, or are more.
+    """
+    problem, order = prepared.problem, point.ranked()
+    k = k - len(prepared.included)
+    if k < 1:
+        return prepared.selection(NONE)
+    enough = k <= len(point.J)
     if enough and not prepared.eliminates(gamma, k):
-        return prepared.original(order[:k])
+        return prepared.selection(order[:k])
     fetched = problem.Q.fetch(point.J)
     if prepared.eliminates(gamma, k):
         order = order_of_elimination(problem, fetched, point.alpha, point.gamma, rng)
     if enough:
-        return prepared.original(order[:k])
+        return prepared.selection(order[:k])
     certificate = problem.certify(fetched, point.alpha, point.gamma, n_others=2 * k)
     solution = Solution(fetched, point.alpha, point.gamma, certificate, point.n_iter, NONE)
-    return prepared.original(ranked(problem, solution, k, order))
+    return prepared.selection(ranked(problem, solution, k, order))
 
 
 def solver_options(settings: Settings, rng: np.random.Generator) -> dict[str, Any]:
@@ -158,9 +173,12 @@ def _record(
         n_columns=prepared.n_columns,
         n_rows=prepared.n_rows,
         y=None if prepared.data is None else prepared.data.y.copy(),
-        indices=prepared.original(selected),
+        per_row=prepared.per_row,
+        features=prepared.features,
+        indices=prepared.selection(selected),
+        n_included=len(prepared.included),
         ranked_by=ranked_by,
-        weights=weights,
+        weights=np.concatenate([np.full(len(prepared.included), np.nan), weights]),
         b=b,
         facts=problem.Q.facts_of(selected),
         runners_up=prepared.original(dropped),
@@ -172,8 +190,10 @@ def _record(
         objective=certificate.objective,
         n_iter=solution.n_iter,
         n_scans=prepared.n_scans + (solution.n_iter if prepared.settings.solver == "dcd" else 0),
-        n_constant=prepared.n_columns - prepared.n_usable,
+        n_usable=prepared.n_usable,
+        n_constant=prepared.n_constant,
         n_duplicate=len(solution.copies),
+        n_missing=prepared.n_missing,
         largest=prepared.largest_relevance,
         chance=_chance(prepared, solution),
         scores=_scores(prepared, solution),
@@ -199,6 +219,10 @@ def _chance(prepared: PreparedProblem, solution: Solution) -> float | None:
     likely, support, data = prepared.likely, solution.support, prepared.data
     binned = is_name(prepared.kind, "binned_mutual_info")
     if likely is None or likely > CHANCE or support.block is None or data is None or binned:
+        return likely
+    if (
+        prepared.features is not None or not data.columns.adjustment.plain
+    ):  # rows that differ cannot be exchanged
         return likely
     best, Y = in_order(-support.relevance, CHANCE_PERMUTATIONS), data.target.Y
     if len(best) == 0 or not n_permutations(*Y.shape):

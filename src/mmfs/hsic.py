@@ -82,7 +82,7 @@ class RowComparison:
     """
 
     def __init__(self, columns: Columns, how: HSIC) -> None:
-        columns.adjustment.refuse("hsic")
+        columns.refuse("hsic")
         self.columns = columns
         self.rows = how.rows(columns.shape[0])
         self.n_blocks, self.size = self.rows.shape

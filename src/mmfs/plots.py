@@ -7,8 +7,9 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from mmfs.compare import Comparison, compare
-from mmfs.explain import name_of, similarities
+from mmfs.explain import similarities
 from mmfs.model_selection import MMFSCV, mmfs_path
+from mmfs.names import name_of
 from mmfs.optional import require
 from mmfs.selection_path import SelectionPath
 from mmfs.validation import names_of_columns, read_again

@@ -1,6 +1,6 @@
 """From data and settings to the problem that is solved."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -8,13 +8,29 @@ import numpy as np
 
 from mmfs.base import Data, first_scan
 from mmfs.errors import InputError, Parameter
+from mmfs.features import (
+    Features,
+    data_columns,
+    decided,
+    features_of,
+    places_in,
+    shape_of,
+    values_of,
+)
 from mmfs.hsic import HSIC, as_hsic
-from mmfs.kernels import Precomputed, similarity_of
-from mmfs.problem import Problem
-from mmfs.relevance import chance_of, given, level_of_chance, relevance_of
+from mmfs.kernels import Grouped, Precomputed, similarity_of
+from mmfs.per_row import PLAIN, PerRow
+from mmfs.problem import NONE, Problem
+from mmfs.relevance import (
+    chance_of,
+    chance_of_groups,
+    given,
+    level_of_chance,
+    relevance_of,
+)
 from mmfs.settings import Settings
 from mmfs.solvers import FixedGamma, GammaRule, LargestGamma, SumToOne, tuning
-from mmfs.sources import as_source
+from mmfs.sources import Mixed, as_source
 from mmfs.validation import (
     check_scanned,
     check_similarities,
@@ -52,6 +68,10 @@ class PreparedProblem:
     data: Data | None  # None where similarities were given instead
     n_columns: int  # of X, also where some of its columns were left out
     left: Array | None  # and these are the others
+    per_row: PerRow = PLAIN
+    features: Features | None = None  # where columns of the problem are these
+    included: Array = field(default_factory=NONE.copy)  # what is selected in any case
+    n_excluded: int = 0  # and what never is
 
     @property
     def n_scans(self) -> int:
@@ -62,13 +82,37 @@ class PreparedProblem:
         return self.n_columns if self.data is None else len(self.data.y)
 
     @property
+    def n_effective(self) -> float:
+        """Rows that weigh the same and would tell as much."""
+        return float(self.n_columns) if self.data is None else self.data.n_effective
+
+    @property
     def n_outputs(self) -> int:
         return 1 if self.data is None else self.data.target.Y.shape[1]
 
     @property
     def n_usable(self) -> int:
-        """Columns that are not constant."""
+        """Columns, or features, that are not constant, and that it is not decided about."""
         return self.problem.n_usable
+
+    @property
+    def n_features(self) -> int:
+        """Columns of X, or features of several."""
+        return self.n_columns if self.features is None else self.features.n_features
+
+    @property
+    def n_missing(self) -> int:
+        """Values that are not there, of columns that may be selected."""
+        if self.data is None:
+            return 0
+        columns = self.data.columns
+        unknown = columns.source.n_unknown if isinstance(columns.source, Mixed) else 0
+        return columns.n_missing + unknown
+
+    @property
+    def n_constant(self) -> int:
+        decided = len(self.included) + self.n_excluded
+        return self.n_features - self.n_usable - decided
 
     @property
     def largest_relevance(self) -> float:
@@ -78,7 +122,7 @@ class PreparedProblem:
     def level_of_chance(self) -> float:
         """The relevance that one in N random columns exceeds."""
         if not isinstance(self.kind, HSIC):
-            return level_of_chance(self.n_usable, self.n_rows, self.n_outputs)
+            return level_of_chance(self.n_usable, self.n_effective, self.n_outputs)
         assert self.data is not None
         columns, target = self.data.columns, self.data.target.shuffled()
         return float(relevance_of(self.kind, None, None, columns=columns, target=target).max())
@@ -89,17 +133,35 @@ class PreparedProblem:
         if self.data is None or self.settings.relevance_scale is not None:
             return None
         largest, center = self.largest_relevance, self.settings.center
-        return chance_of(self.kind, largest, self.n_usable, self.data.target, center)
+        target, n_rows = self.data.target, self.n_effective
+        if isinstance(self.problem.Q, Grouped):
+            Q = self.problem.Q
+            return chance_of_groups(Q.squares, Q.ranks, Q.usable, n_rows, Q.width)
+        return chance_of(self.kind, largest, self.n_usable, target, n_rows, center)
 
     def number(self, asked: int | float | None) -> int | None:
-        return number_to_select(asked, self.n_columns, self.n_usable)
+        """How many to select beside those that are in any case."""
+        n_in = len(self.included)
+        k = number_to_select(asked, self.n_features, self.n_usable + n_in, n_out=self.n_excluded)
+        if k is not None and k < n_in:
+            raise InputError(
+                Parameter("must_include"), f" has {n_in} features, but ",
+                Parameter("n_features_to_select", k), " is fewer; ask for more.",
+            )  # fmt: skip
+        return None if k is None else k - n_in
 
     def original(self, J: Array) -> Array:
-        """Columns of X that are columns J of the problem."""
+        """Columns of X, or features, that are columns J of the problem."""
         return J if self.left is None else self.left[J]
+
+    def selection(self, J: Array) -> Array:
+        """The same, behind those that are in any case."""
+        return np.concatenate([self.included, self.original(J)]).astype(np.intp)
 
     def spread(self, values: Array, of_empty: float) -> Array:
         """Values of all columns of X from those of the problem."""
+        if self.features is not None:
+            return values[self.features.of_column]
         if self.left is None:
             return values
         out = np.full(self.n_columns, of_empty)
@@ -191,6 +253,15 @@ def kind_of_relevance(settings: Settings) -> Any:
     return settings.relevance
 
 
+def refuse_rows(settings: Any, per_row: PerRow) -> None:
+    """For given similarities, which have no rows."""
+    if not per_row.plain or settings.class_weight is not None:
+        raise InputError(
+            Parameter("kernel", "precomputed"), " has no rows to weigh or to adjust; make the "
+            "similarities of weighted and adjusted columns.",
+        )  # fmt: skip
+
+
 def prepare_similarities(settings: Settings, Q: Array, y: Any) -> PreparedProblem:
     """Of features whose similarities are given."""
     Q, kind = check_similarities(Q), settings.relevance
@@ -205,25 +276,71 @@ def prepare(
     X: Any,
     y: Array,
     rng: np.random.RandomState,
-    names: Array | None = None,
+    names: Any = None,
+    per_row: PerRow = PLAIN,
 ) -> PreparedProblem:
     """Of data as read: the first scan, relevances, similarities.
 
-    The problem may be without the empty columns of X, where they are similar to none.
+    The problem may be without the empty columns of X, where they are similar to none. Columns that
+    must be in are covariates of all others.
     """
-    kind, source, left = kind_of_relevance(settings), as_source(X), None
-    if isinstance(kind, str) and settings.kernel in UNRELATED:
-        source, left = source.without_empty()
-    data = first_scan(source, y, settings.task, settings.center, settings.n_jobs)
+    kind, whole = kind_of_relevance(settings), as_source(X)
+    n_columns, of_data = shape_of(whole)
+    features = features_of(settings.feature_groups, names, n_columns, of_data)
+    asked = settings.must_include, settings.exclude
+    included, excluded = decided(*asked, names, n_columns, features)
+    if features is not None:
+        check_groups(settings, whole, of_data is not None)
+    source, left = whole, None
+    if features is None and isinstance(kind, str) and settings.kernel in UNRELATED:
+        source, left = whole.without_empty()
+    known = per_row
+    if len(included):
+        known = per_row.beside(values_of(whole, data_columns(included, features), per_row))
+    data = first_scan(
+        source, y, settings.task, settings.center, settings.n_jobs, known, settings.class_weight
+    )
     columns, target = data.columns, data.target
-    check_scanned(columns, X.shape[1], names, left)
+    if out := np.concatenate([included, excluded]).tolist():
+        columns.leave_out(places_in(data_columns(np.array(out), features), left))
+    numbers = left if of_data is None else of_data
+    check_scanned(columns, n_columns, names, numbers, settings.missing)
+    if data.n_effective - target.Y.shape[1] < 1 and not data.columns.adjustment.plain:
+        raise ValueError(
+            f"covariates and features that must be in leave {max(data.n_effective, 0):.3g} of the "
+            f"{len(y):,} rows to select from; take fewer."
+        )
     if not is_name(kind, "correlation"):
         r = relevance_of(
             kind, X, y, columns=columns, target=target, scale=settings.relevance_scale,
             random_state=rng,
         )  # fmt: skip
         columns.set_relevance(r)
-    Q = similarity_of(settings.kernel, columns, target.Y.shape[1])
+    if features is None:
+        Q = similarity_of(settings.kernel, columns, target.Y.shape[1])
+    else:
+        Q = Grouped(columns, features.of_data, features.data_columns, data.n_effective)
     by_formula = isinstance(kind, HSIC) or (isinstance(kind, str) and kind != "mutual_info")
-    problem = Problem(Q, settings.tau, float(settings.C), copies_agree=by_formula)
-    return PreparedProblem(problem, settings, kind, replace(data, X=X), X.shape[1], left)
+    # Relevances of groups may exceed 1, and weights are bounded on their scale.
+    scale = 1.0 if features is None else max(1.0, float(Q.most_relevant(1)[1].max(initial=0.0)))
+    problem = Problem(Q, settings.tau, scale * float(settings.C), copies_agree=by_formula)
+    return PreparedProblem(
+        problem, settings, kind, replace(data, X=X), n_columns, left, per_row, features, included,
+        len(excluded),
+    )  # fmt: skip
+
+
+def check_groups(settings: Settings, source: Any, categories: bool) -> None:
+    """What features of several columns go together with."""
+    what = "columns of categories" if categories else "feature_groups"
+    wanted = {"kernel": "aligned", "relevance": "correlation", "solver": "working_set"}
+    for name, value in wanted.items():
+        if not is_name(getattr(settings, name), value):
+            raise InputError(
+                f"{what} take ", Parameter(name, value), "; leave it, or encode categories as "
+                "numbers.",
+            )  # fmt: skip
+    if not settings.center:
+        raise InputError(f"{what} take ", Parameter("center", True), "; leave it.")
+    if source.remote:
+        raise ValueError(f"feature_groups need X here or in a column store, but X is {source}.")

@@ -71,6 +71,7 @@ def relevance_of(
     if kind == "correlation":
         return correlation(columns.everything.products)
     if kind == "mutual_info" and isinstance(X, np.ndarray):
+        columns.refuse("relevance='mutual_info'")
         r = neighbour_mutual_info(X, target, random_state, columns.n_jobs)
     else:
         r = binned_mutual_info(columns, target)
@@ -182,20 +183,21 @@ def given(values: Any, usable: Array, scale: str | None = None) -> Array:
     return np.clip(r, 0.0, 1.0)
 
 
-def level_of_chance(n_columns: int, n_rows: int, n_outputs: int) -> float:
+def level_of_chance(n_columns: int, n_rows: float, n_outputs: int) -> float:
     """The correlation (ratio) with the target that one in n_columns random columns exceeds.
 
     HSIC has no such formula; there the largest with a shuffled target serves.
     """
-    return float(np.sqrt(chi2.isf(1 / max(n_columns, 2), n_outputs) / n_rows))
+    return float(np.sqrt(chi2.isf(1 / max(n_columns, 2), n_outputs) / max(n_rows, 1.0)))
 
 
 def chance_of(
-    kind: Any, largest: float, n_columns: int, target: Target, center: bool = True
+    kind: Any, largest: float, n_columns: int, target: Target, n_rows: float, center: bool = True
 ) -> float | None:
     """How likely the largest relevance of n_columns unrelated columns is no smaller than that.
 
-    As if columns were independent: if they are not, it is less. None where it is not known.
+    `n_rows` are as many as tell the same if all weigh the same. As if columns were independent: if
+    they are not, it is less. None where it is not known.
     """
     kind = unwrapped(kind)
     if n_columns == 0 or not center:
@@ -205,15 +207,33 @@ def chance_of(
     same = (f_regression, r_regression) if target.Y.shape[1] == 1 else ()
     same = (*same, f_classif) if target.of_classes else same
     if (isinstance(kind, str) and kind == "correlation") or any(kind is score for score in same):
-        return _of_largest(correlation_tail(largest, *target.Y.shape), n_columns)
+        return _of_largest(correlation_tail(largest, n_rows, target.Y.shape[1]), n_columns)
     return None
 
 
-def correlation_tail(r: Any, n_rows: int, n_outputs: int) -> Any:
+def chance_of_groups(
+    squares: Array, ranks: Array, usable: Array, n_rows: float, n_outputs: int
+) -> float:
+    """How likely it is that some group of unrelated columns explains as much: Pillai's trace.
+
+    Of each group r_g^2 = |P_g Y|_F^2 and its rank; by the F test, exact for one output.
+    """
+    V, k, q = squares[usable], ranks[usable], n_outputs
+    s = np.minimum(k, q)
+    m, n = (np.abs(k - q) - 1) / 2, (n_rows - 1 - k - q - 1) / 2
+    with np.errstate(divide="ignore", invalid="ignore"):
+        F = (2 * n + s + 1) / (2 * m + s + 1) * V / (s - V)
+        tail = f.sf(F, s * (2 * m + s + 1), s * (2 * n + s + 1))
+    tail = np.where((V < s) & (2 * n + s + 1 > 0), tail, np.where(V >= s, 0.0, 1.0))
+    tail[n_rows - 1 - k <= 0] = 1.0  # more columns than rows explain anything
+    return float(_of_largest(tail, len(tail)).min(initial=1.0))
+
+
+def correlation_tail(r: Any, n_rows: float, n_outputs: int) -> Any:
     """The probability that the correlation (ratio) of an unrelated column is no smaller: F test."""
     within = n_rows - 1 - n_outputs
     r = np.asarray(r, dtype=float)
-    if within < 1:
+    if within <= 0:
         return np.ones_like(r)
     with np.errstate(divide="ignore"):
         return f.sf(r**2 / (1 - r**2) * within / n_outputs, n_outputs, within)

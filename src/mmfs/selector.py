@@ -8,12 +8,14 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from mmfs.base import Few, PerColumn, Selector
+from mmfs.base import Few, PerColumn, WeightedSelector
 from mmfs.explain import explain, noise_of
 from mmfs.fit import Fit, FittedRecord, fit
+from mmfs.frames import holds_words, read_frame
 from mmfs.hsic import HSIC
 from mmfs.kernels import KERNELS
 from mmfs.optional import require
+from mmfs.per_row import PLAIN, PerRow
 from mmfs.prepare import (
     PreparedProblem,
     by_name,
@@ -21,6 +23,7 @@ from mmfs.prepare import (
     check_has_path,
     prepare,
     prepare_similarities,
+    refuse_rows,
 )
 from mmfs.progress import progress_of
 from mmfs.selection_path import SelectionPath, gathered
@@ -28,6 +31,7 @@ from mmfs.settings import Settings
 from mmfs.solvers import SOLVERS
 from mmfs.solvers.tuning import POINTS
 from mmfs.validation import (
+    CLASS_WEIGHT,
     COUNT,
     FLAG,
     KEEP,
@@ -52,7 +56,7 @@ Array = np.ndarray
 KERNEL = one_of(*KERNELS, "precomputed", function="a function of the correlation")
 
 
-class WithPath(Selector):
+class WithPath(WeightedSelector):
     """A selector whose fit knows the path of solutions that leads to it."""
 
     refit = True  # whether there is a fit at the end
@@ -81,7 +85,7 @@ class WithPath(Selector):
         if not self.refit:
             raise ValueError("fit_path needs refit=True.")
         with self._or_as_before():
-            done = self._fit(X, y, **how)
+            done = self._fit(X, y, **self._how(X, **how))
             assert done is not None
             check_has_path(done.prepared.settings)
             names = getattr(self, "feature_names_in_", None)
@@ -151,6 +155,17 @@ class MMFS(WithPath):
     task : {"auto", "classification", "regression"}, default="auto"
         Whether y holds classes or quantities. "auto": text, categories and booleans are classes,
         and so are whole numbers, if two are distinct, or at most 50 and a third of the instances.
+    class_weight : None, "balanced" or dict, default=None
+        Weights of the classes, by which those of their rows are multiplied; "balanced" makes all
+        classes weigh the same.
+    missing : {"allow", "refuse"}, default="allow"
+        What is to be done about NaN in X: a missing value is taken as the mean of those that are
+        there, so that the column tells less, or an error.
+    must_include, exclude : names or numbers of columns, or a list of them, default=None
+        Features that are selected in any case, and rank first: all others are judged by what they
+        add to these. And columns that never are. Names may be patterns, such as "zip*".
+    feature_groups : dict or list of groups, default=None
+        Columns, by name or number, that are kept or dropped as one feature; K counts features.
     tol : float, default=1e-4
         Relative duality gap at which to stop.
     max_iter : int, default=1000
@@ -174,6 +189,10 @@ class MMFS(WithPath):
         What `rank` came to.
     weights_ : ndarray
         Weights of the selected columns, found again among them alone.
+    feature_groups_, selected_groups_ : dict, list, or None
+        Where features are groups of columns, or categories: the columns of every feature by its
+        name, and the names of the selected ones in rank order, to which `weights_` belong;
+        `indices_` are all of their columns.
     support_ : ndarray of shape (n_features_in_,)
         Mask of the selected columns.
     chance_ : float or None
@@ -197,6 +216,8 @@ class MMFS(WithPath):
         Columns that are constant; columns that were fetched and found to be the same as another
         (of many columns only candidates are fetched, and copies of others are not counted; "dcd"
         compares all).
+    n_missing_ : int
+        Missing values, which were taken as the means of their columns.
     n_features_in_, feature_names_in_
         As in scikit-learn.
 
@@ -237,6 +258,8 @@ class MMFS(WithPath):
         "formulation": one_of("squared_bias", "constrained"),
         "solver": one_of(*SOLVERS),
         "task": TASK,
+        "class_weight": CLASS_WEIGHT,
+        "missing": one_of("allow", "refuse"),
         "tol": POSITIVE,
         "max_iter": WHOLE,
         "keep_scores": KEEP,
@@ -255,6 +278,11 @@ class MMFS(WithPath):
     rank: str = "auto"
     solver: str = "working_set"
     task: str = "auto"
+    class_weight: Any = None
+    missing: str = "allow"
+    must_include: Any = None
+    exclude: Any = None
+    feature_groups: Any = None
     tol: float = 1e-4
     max_iter: int = 1000
     keep_scores: bool | str = "auto"
@@ -262,8 +290,8 @@ class MMFS(WithPath):
     n_jobs: int | None = None
     verbose: Any = 0
 
-    def _fit(self, X: Any, y: Any) -> Fit:
-        return self._fit_prepared(*self._prepare(X, y))
+    def _fit(self, X: Any, y: Any, per_row: PerRow = PLAIN) -> Fit:
+        return self._fit_prepared(*self._prepare(X, y, per_row))
 
     def _fit_prepared(self, prepared: PreparedProblem, rng: np.random.Generator) -> Fit:
         done = fit(prepared, rng)
@@ -272,20 +300,24 @@ class MMFS(WithPath):
             warn_caller(noise, ChanceWarning)
         return done
 
-    def _prepare(self, X: Any, y: Any) -> tuple[PreparedProblem, np.random.Generator]:
+    def _prepare(
+        self, X: Any, y: Any, per_row: PerRow = PLAIN
+    ) -> tuple[PreparedProblem, np.random.Generator]:
         """The problem, and the random numbers to solve it by."""
         check_parameters(self)
         settings = self._settings()
         check_combinations(settings)
         rng = check_random_state(self.random_state)
         if is_name(self.kernel, "precomputed"):
+            refuse_rows(self, per_row)
             Q, y = read_input(self, X, y, needs_y=False)
             prepared = prepare_similarities(settings, Q, y)
         else:
             settings = replace(settings, relevance=by_name(settings.relevance, X))
-            X, y = read_input(self, X, y, needs_y=True)
+            table = read_frame(X, self.exclude) if holds_words(X) else None
+            X, y = read_input(self, X, y, needs_y=True, table=table)
             names = getattr(self, "feature_names_in_", None)
-            prepared = prepare(settings, X, y, rng, names)
+            prepared = prepare(settings, X, y, rng, names, per_row)
         return prepared, np.random.default_rng(rng.randint(2**31))
 
     def _settings(self) -> Settings:
@@ -298,11 +330,17 @@ class MMFS(WithPath):
         scores = record.scores or dict.fromkeys(("relevance_", "redundancy_", "gradient_"))
         self._per_column = {"alpha_": Few(record.support, record.alpha), **scores}
         self.indices_, self.weights_ = record.indices, record.weights
+        self.feature_groups_, self.selected_groups_ = None, None
+        if record.features is not None:
+            self.feature_groups_ = record.features.by_name
+            self.selected_groups_ = [record.features.name(g) for g in record.indices.tolist()]
+            self.indices_ = record.features.columns_of(record.indices)
         self.ranked_by_, self.chance_ = record.ranked_by, record.chance
         self.gamma_, self.b_ = record.gamma, record.joint_b
         self.gap_, self.objective_ = record.relative_gap, record.objective
         self.n_iter_, self.n_scans_ = record.n_iter, record.n_scans
         self.n_constant_, self.n_duplicate_ = record.n_constant, record.n_duplicate
+        self.n_missing_ = record.n_missing
 
     def explain(
         self, X: Any, features: Any = None, *, n_dropped: int = 10, names: Any = None
@@ -333,7 +371,7 @@ class MMFS(WithPath):
         """
         check_is_fitted(self)
         require("pandas", "explain", "explain()")  # before anything is read
-        X = read_again(self, X)
+        X = read_again(self, X, read_frame(X, self.exclude) if holds_words(X) else None)
         names = names_of_columns(self, X, names)
         return explain(self._record, X, features, n_dropped, names)
 
@@ -341,4 +379,7 @@ class MMFS(WithPath):
         tags = super().__sklearn_tags__()
         tags.target_tags.required = not is_name(self.kernel, "precomputed")
         tags.target_tags.multi_output = True
+        counts = is_name(self.kernel, "hsic") or not is_name(self.relevance, "correlation")
+        exact = self.solver != "dcd" and not is_name(self.kernel, "precomputed") and not counts
+        tags.input_tags.allow_nan = self.missing == "allow" and self.center and exact
         return tags

@@ -22,6 +22,11 @@ class Settings:
     rank: str
     solver: str
     task: str
+    class_weight: Any
+    missing: str
+    must_include: Any
+    exclude: Any
+    feature_groups: Any
     tol: float
     max_iter: int
     keep_scores: bool | str

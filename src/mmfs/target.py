@@ -1,7 +1,7 @@
 """What is to be predicted: classes or quantities, as vectors to be compared with columns."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from numbers import Integral, Real
 from typing import Any
@@ -28,6 +28,9 @@ TARGET_BINS = 5
 # A target that varies less than this, beside its largest value, does so by rounding error.
 CONSTANT_TARGET = 1e-12
 
+# What covariates leave of a target is rounding error, if it is not more than this beside it.
+LEFT_OF_TARGET = 1e-8
+
 # Two columns of which one is called like the first of these, the other like the second, are the
 # outcome of a survival study.
 TIMES = ("time", "duration", "days", "months", "years", "survival", "follow")
@@ -51,6 +54,31 @@ class Target:
     def several(self) -> bool:
         """Several real outputs, which have no labels."""
         return self.n_labels == 0
+
+    def adjusted(self, adjustment: Any) -> "Target":
+        """With rows weighted, and without what covariates explain of it."""
+        if adjustment.plain:
+            return self
+        weighted = adjustment.vectors(self.Y)
+        around = replace(adjustment, centered=True)
+        plain = replace(around, covariates=None).residual(weighted)
+        size = np.linalg.norm(plain, axis=0).max()
+        if not size > LEFT_OF_TARGET * np.linalg.norm(weighted, axis=0).max():
+            raise ValueError(
+                "y is the same in all rows that have a weight; there is nothing to select for."
+            )
+        left = around.residual(weighted)
+        Q, R, _ = qr(left, mode="economic", pivoting=True)
+        sizes = np.abs(np.diagonal(R))
+        Y = Q[:, sizes > LEFT_OF_TARGET * size]
+        if Y.shape[1] == 0:
+            raise ValueError(
+                "covariates explain all of y; leave out those that are made of it, or are as many "
+                "as rows."
+            )
+        if self.Y.shape[1] == 1:  # the same way round
+            Y = Y * np.sign(Y[:, 0] @ left[:, 0])
+        return replace(self, Y=np.ascontiguousarray(Y))
 
     def shuffled(self) -> "Target":
         """The same target in another order, unrelated to any column."""

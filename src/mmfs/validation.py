@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import validate_data
 
 from mmfs.columns import Columns
@@ -82,6 +83,14 @@ LOSS_WEIGHT = Rule(lambda v: is_real(v) and 1e-10 <= v <= 1e10, "a number from 1
 FLAG = Rule(lambda v: isinstance(v, bool | np.bool_), "True or False")
 KEEP = Rule(lambda v: is_name(v, "auto") or isinstance(v, bool), "'auto', True or False")
 TASK = one_of("auto", "classification", "regression")
+CLASS_WEIGHT = Rule(
+    lambda v: (
+        v is None
+        or is_name(v, "balanced")
+        or (isinstance(v, dict) and all(is_real(w) and 0 <= w < np.inf for w in v.values()))
+    ),
+    "None, 'balanced', or a dict with a weight for labels",
+)
 RELEVANCE = Rule(
     lambda v: v in RELEVANCES if isinstance(v, str) else v is not None,
     f"{one_of(*RELEVANCES).wanted}, an array, a function of (X, y)",
@@ -101,10 +110,10 @@ def check_parameters(selector: Any) -> None:
             raise InputError(Parameter(name), f" must be {rule.wanted}, got {value!r}.")
 
 
-def read_input(selector: Any, X: Any, y: Any, needs_y: bool) -> tuple[Any, Any]:
+def read_input(selector: Any, X: Any, y: Any, needs_y: bool, table: Any = None) -> tuple[Any, Any]:
     """X as an array, a CSC or CSR matrix or data elsewhere, y as an array.
 
-    Finiteness of X is checked later.
+    Finiteness of X is checked later. A `table` was made of a frame X that holds more than numbers.
     """
     X = elsewhere(X)
     if isinstance(X, Elsewhere):
@@ -124,6 +133,11 @@ def read_input(selector: Any, X: Any, y: Any, needs_y: bool) -> tuple[Any, Any]:
         if not needs_y:
             return validate_data(selector, X, **options), None
         refuse_missing_label(y)
+        if table is not None:
+            validate_data(selector, X, skip_check_array=True)
+            y = validate_data(selector, y=y, multi_output=True)
+            check_consistent_length(table, y)
+            return table, y
         Z, y = validate_data(selector, X, y, ensure_min_samples=2, multi_output=True, **options)
         if Z.dtype.kind in "mM":
             raise ValueError("X holds dates; encode them as numbers.")
@@ -198,8 +212,11 @@ def check_columns(selector: Any, X: Elsewhere) -> None:
         )
 
 
-def read_again(selector: Any, X: Any) -> Any:
-    """The data that a selector was fitted on, as read."""
+def read_again(selector: Any, X: Any, table: Any = None) -> Any:
+    """The data that a selector was fitted on, as read; a `table` was made of a frame X."""
+    if table is not None:
+        validate_data(selector, X, reset=False, skip_check_array=True)
+        return table
     if isinstance(X, str) and not is_store(Path(X)):
         raise ValueError("explain takes X, the data of the fit, and then the features.")
     X = elsewhere(X)
@@ -232,13 +249,16 @@ def refuse_elsewhere(X: Any, name: str) -> None:
 
 
 def check_scanned(
-    columns: Columns, n_columns: int, names: Array | None, numbers: Array | None = None
-) -> None:
+    columns: Columns, n_columns: int, names: Array | None, numbers: Array | None = None,
+    missing: str = "refuse",
+) -> None:  # fmt: skip
     """After the first scan: some column must vary, and all must be finite, and their squares.
 
     `numbers` are those of the columns in X, which has n_columns, if they are not all there.
     """
     n_bad, first = columns.not_finite()
+    if n_bad == 0 and missing == "refuse":
+        n_bad, first = columns.holed()
     if n_bad == 0:
         return refuse_constant(n_columns, columns.n_usable)
     j = first if numbers is None else int(numbers[first])
@@ -259,8 +279,9 @@ def refuse_constant(n_columns: int, n_usable: int) -> None:
 
 
 def number_to_select(
-    asked: int | float | None, n_columns: int, n_usable: int, unasked: int | None = None
-) -> int | None:
+    asked: int | float | None, n_columns: int, n_usable: int, unasked: int | None = None,
+    n_out: int = 0,
+) -> int | None:  # fmt: skip
     """The K that was asked for; for None `unasked`, or all usable columns if there are fewer."""
     refuse_constant(n_columns, n_usable)
     if asked is None:
@@ -268,8 +289,10 @@ def number_to_select(
     if not is_int(asked):  # 0.29 of 100 is 29, though 0.29 * 100 is a little less
         return min(max(1, int(asked * n_columns * (1 + 1e-12))), n_usable)
     if asked > n_usable:
-        constant = n_columns - n_usable
-        because = f" ({constant:,} of the {n_columns:,} are constant)" if constant else ""
+        constant = n_columns - n_usable - n_out
+        reasons = [f"{constant:,} of the {n_columns:,} are constant"] if constant else []
+        reasons += [f"{n_out:,} are excluded"] if n_out else []
+        because = f" ({', '.join(reasons)})" if reasons else ""
         few = TooFewColumns(
             Parameter("n_features_to_select", asked),
             f" is more than the {n_usable:,} usable columns{because}; ask for at most {n_usable}.",

@@ -7,14 +7,18 @@ only where a column has all of its entries: so what is not stored is zero in eve
 import numpy as np
 from numba import njit
 
+# What `csc_sums` and `csr_sums` return where values are missing that they have no place to note.
+HOLES = 3
+
 
 @njit(cache=True, nogil=True)
-def csc_sums(indptr, indices, data, weights, v, V, shifted, start, stop, origin, sums):
+def csc_sums(indptr, indices, data, weights, v, V, shifted, start, stop, origin, sums, holes):
     """Of columns start..stop an origin o_j, and sums_j = (x_j - o_j)'W (x_j - o_j), w, v and V.
 
     W holds the `weights` w of the rows, of which there are none if all weigh 1. Where `shifted`,
-    the origin of a column with all of its entries is the first of them. Returns False when row
-    numbers are not strictly increasing and in range.
+    the origin of a column with all of its entries is the first of them. Missing values, NaN, are
+    left out, and told in `holes`: how many, and their w, v and V. Returns 0 when row numbers are
+    not strictly increasing and in range, and HOLES where some are missing and `holes` is empty.
     """
     n_rows, equal, one, end = len(v), len(weights) == 0, np.uint64(1), np.uint64(indptr[start])
     for j in range(start, stop):
@@ -24,7 +28,7 @@ def csc_sums(indptr, indices, data, weights, v, V, shifted, start, stop, origin,
         while k < end:
             i = np.int64(indices[k])
             if i <= previous or i >= n_rows:
-                return False
+                return 0
             previous, at = i, np.uint64(i)  # a place without a sign needs no check
             x = float(data[k]) - o
             weighted = x if equal else weights[at] * x
@@ -34,9 +38,39 @@ def csc_sums(indptr, indices, data, weights, v, V, shifted, start, stop, origin,
             k += one
         p = j - start
         origin[p], sums[p, 0], sums[p, 1], sums[p, 2] = o, square, total, product
-        if V.shape[1]:  # most data have no more
+        if square != square:
+            if len(holes) == 0:
+                return HOLES
+            full = shifted and indptr[j + 1] - indptr[j] == n_rows
+            here = slice(indptr[j], indptr[j + 1])
+            origin[p] = _sums_beside_holes(
+                indices[here], data[here], weights, v, V, full, sums[p], holes[p]
+            )
+        elif V.shape[1]:  # most data have no more
             _csc_row(indptr, indices, data, V, o, j, sums[p, 3:])
-    return True
+    return 1
+
+
+@njit(cache=True, nogil=True)
+def _sums_beside_holes(indices, data, weights, v, V, full, sums, holes):
+    """Those of a column with missing values; returns its origin, the first value where `full`."""
+    sums[:], holes[:], o, first = 0.0, 0.0, 0.0, full
+    for k in range(len(indices)):
+        i, x = indices[k], float(data[k])
+        w = weights[i] if len(weights) else 1.0
+        if x != x:
+            out, factor = holes, 1.0
+            out[0] += 1.0
+        else:
+            if first:
+                o, first = x, False
+            out, factor = sums, x - o
+            out[0] += w * factor * factor
+        out[1] += w * factor
+        out[2] += v[i] * factor
+        for c in range(V.shape[1]):
+            out[3 + c] += V[i, c] * factor
+    return o
 
 
 @njit(cache=True, nogil=True)
@@ -66,8 +100,10 @@ def csc_wrong_column(indptr, indices, n_rows, start, stop):
 
 
 @njit(cache=True, nogil=True, fastmath=False)
-def csc_dots(indptr, indices, data, v, origin, start, J, out):
+def csc_dots(indptr, indices, data, v, origin, fill, start, J, out):
     """out_j = (x_j - o_j)'v for the columns J, or as many as fit into `out` from `start` on.
+
+    `fill` stands for missing values, if there are any.
 
     Two sums, so that one need not wait for the other; left to itself, the compiler would use
     gather instructions, which are several times slower. Places without a sign need no check.
@@ -84,17 +120,29 @@ def csc_dots(indptr, indices, data, v, origin, start, J, out):
         if k < end:
             a += (float(data[k]) - o) * v[np.uint64(indices[k])]
         out[c] = a + b
+        if out[c] != out[c] and len(fill):
+            out[c] = 0.0
+            for place in range(indptr[j], indptr[j + 1]):
+                x = float(data[place])
+                out[c] += ((fill[c] if x != x else x) - o) * v[indices[place]]
 
 
 @njit(cache=True, nogil=True)
-def csc_products(indptr, indices, data, V, origin, start, J, out):
+def csc_products(indptr, indices, data, V, origin, fill, start, J, out):
     """out_j = V'(x_j - o_j) for one vector or several, those of V, and columns as `csc_dots`."""
     if V.shape[1] == 1:
         v, alone = V.reshape(-1), out.reshape(-1)  # unlike V[:, 0] known to have no gaps
-        return csc_dots(indptr, indices, data, v, origin, start, J, alone)
+        return csc_dots(indptr, indices, data, v, origin, fill, start, J, alone)
     for c in range(len(out)):
         j = J[c] if len(J) else start + c
         _csc_row(indptr, indices, data, V, origin[c], j, out[c])
+        if out[c, 0] != out[c, 0] and len(fill):
+            out[c] = 0.0
+            for k in range(indptr[j], indptr[j + 1]):
+                x = float(data[k])
+                x = (fill[c] if x != x else x) - origin[c]
+                for e in range(V.shape[1]):
+                    out[c, e] += x * V[indices[k], e]
 
 
 # --- the same scans of compressed rows ----------------------------------------------------------
@@ -153,14 +201,15 @@ SHARE_LEFT, FAR = 1e-3, 2
 
 
 @njit(cache=True, nogil=True)
-def csr_sums(indptr, indices, data, weights, v, V, origin, start, stop, n_columns, sums):
+def csr_sums(indptr, indices, data, weights, v, V, origin, start, stop, n_columns, sums, holes):
     """As `csc_sums`, with origins given, or none, and then about zero.
 
-    Returns 0 when rows are not in order and in range, and FAR when zero was far from a column.
+    Returns 0 when rows are not in order and in range, FAR when zero was far from a column, and
+    HOLES as that does.
     """
     n_rows, one, equal = len(v), np.uint64(1), len(weights) == 0
     plain, returned = len(origin) == 0 and V.shape[1] == 0, 1
-    most = (1 - SHARE_LEFT) * (float(n_rows) if equal else weights.sum())
+    total = float(n_rows) if equal else weights.sum()
     at, block = _row_starts(indptr, indices, start), _block(indptr, n_columns, sums.shape[1])
     for first in range(start, stop, block):
         last = min(first + block, stop)
@@ -175,6 +224,16 @@ def csr_sums(indptr, indices, data, weights, v, V, origin, start, stop, n_column
                 if j <= previous:
                     return 0
                 previous, x, p = j, float(data[k]), np.uint64(j - start)
+                if x != x:
+                    if len(holes) == 0:
+                        return HOLES
+                    holes[p, 0] += 1.0
+                    holes[p, 1] += w
+                    holes[p, 2] += y
+                    for c in range(V.shape[1]):
+                        holes[p, 3 + c] += V[i, c]
+                    k += one
+                    continue
                 if not plain:
                     x -= origin[p] if len(origin) else 0.0
                     for c in range(V.shape[1]):
@@ -186,18 +245,19 @@ def csr_sums(indptr, indices, data, weights, v, V, origin, start, stop, n_column
                 k += one
             at[i] = k
         if len(origin) == 0:
-            for column in sums[first - start : last - start]:
-                if column[1] ** 2 > most * column[0]:
+            for p in range(first - start, last - start):
+                there = total - holes[p, 1] if len(holes) else total
+                if sums[p, 1] ** 2 > (1 - SHARE_LEFT) * there * sums[p, 0]:
                     returned = FAR
     ends = indptr[1:] if stop == n_columns else _row_starts(indptr, indices, stop)
     return returned if np.all(at == ends) else 0  # every entry was read, by this range or another
 
 
 @njit(cache=True, nogil=True)
-def csr_products(indptr, indices, data, V, origin, start, stop, n_columns, out):
+def csr_products(indptr, indices, data, V, origin, fill, start, stop, n_columns, out):
     """out_j = V'(x_j - o_j) for columns start..stop and one vector or several, those of V."""
-    (n_rows, q), one, alone = V.shape, np.uint64(1), out.reshape(-1)
-    plain = q == 1 and not np.any(origin != 0.0)
+    (n_rows, q), one, alone, holes = V.shape, np.uint64(1), out.reshape(-1), len(fill) > 0
+    plain = q == 1 and not holes and not np.any(origin != 0.0)
     if plain and stop - start == n_columns:
         alone[:] = 0.0
         k = np.uint64(indptr[0])
@@ -215,6 +275,8 @@ def csr_products(indptr, indices, data, V, origin, start, stop, n_columns, out):
             k, end, v = np.uint64(at[i]), np.uint64(indptr[i + 1]), V[i, 0]
             while k < end and indices[k] < last:
                 j, x = np.uint64(indices[k] - start), float(data[k])
+                if holes and x != x:
+                    x = fill[j]
                 if plain:
                     alone[j] += x * v
                 else:

@@ -67,9 +67,10 @@ class Columns:
     ) -> list[Any]:  # fmt: skip
         """`scan` with F weights, for the columns F of a block; in one reading of short rows."""
         source, plain = self.source, self.adjustment.plain and weights.shape[1] == 1
-        if not (plain and isinstance(source, ArraySource) and source.combines):
+        at_once = plain and isinstance(source, ArraySource) and source.combines
+        if not at_once or self.facts[0].missing is not None:
             return self.scan(block.combine(weights), reduce, each, keep)
-        assert isinstance(block, DenseBlock)
+        assert isinstance(block, DenseBlock) and isinstance(source, ArraySource)
         self.n_scans += 1
         (facts,), (order, J, _, _) = self.facts, block.as_in_memory
         known = J, (weights[:, 0] * block.facts.inverse)[order], facts.center, facts.origin
@@ -97,6 +98,10 @@ class Columns:
     def set_relevance(self, r: Array) -> None:
         """Another relevance than the correlation (ratio)."""
         self._know(self.ask(_with_relevance, (self.split(r),), keep=True))
+
+    def leave_out(self, J: Array) -> None:
+        """As if the columns J were constant, whatever they hold."""
+        self._know(self.ask(partial(_without, np.sort(J)), keep=True))
 
     def most_relevant(self, n: int) -> tuple[Array, Array]:
         """The n columns with the largest relevance, in order, ties by number; and these."""
@@ -143,6 +148,22 @@ class Columns:
         """How many columns hold NaN, infinity or numbers that cannot be squared; and the first."""
         found = [some for some in self.ask(_not_finite) if some[0]]
         return sum(n for n, _ in found), min((j for _, j in found), default=-1)
+
+    @property
+    def n_missing(self) -> int:
+        """Missing values."""
+        return sum(self.ask(_missing))
+
+    def holed(self) -> tuple[int, int]:
+        """How many columns have some; and the first."""
+        found = [some for some in self.ask(_holed) if some[0]]
+        return sum(n for n, _ in found), min((j for _, j in found), default=-1)
+
+    def refuse(self, what: str) -> None:
+        """For what knows only centred and scaled columns, without holes."""
+        self.adjustment.refuse(what)
+        if self.n_missing:
+            raise ValueError(f"{what} takes no missing values; impute them.")
 
     # --- with a number for every column, here: for methods that need them all -------------------
 
@@ -204,9 +225,31 @@ def _n_usable(facts: Facts) -> int:
     return int(np.count_nonzero(facts.inverse > 0))
 
 
+def _missing(facts: Facts) -> int:
+    return 0 if facts.missing is None else int(facts.missing.sum())
+
+
+def _holed(facts: Facts) -> tuple[int, int]:
+    holed = np.flatnonzero(facts.missing) if facts.missing is not None else np.empty(0)
+    return len(holed), facts.start + int(holed[0]) if len(holed) else -1
+
+
 def _not_finite(facts: Facts) -> tuple[int, int]:
     bad = np.flatnonzero(~np.isfinite(facts.inverse))
     return len(bad), facts.start + int(bad[0]) if len(bad) else -1
+
+
+def _without(J: Array, facts: Facts) -> Facts:
+    here = J[(J >= facts.start) & (J < facts.start + len(facts.center))] - facts.start
+    if len(here) == 0:
+        return facts
+    copies = [None if values is None else values.copy() for values in facts[1:]]
+    for values in copies:
+        if values is not None:
+            values[here] = 0
+    out = Facts._make((facts.start, *copies))
+    out.relevance[here] = -np.inf
+    return out
 
 
 def _with_relevance(facts: Facts, r: Array) -> Facts:

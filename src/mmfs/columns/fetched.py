@@ -110,6 +110,8 @@ class DenseBlock:
             values = X[rows, J].astype(kind, copy=False)  # ours: indexing copies
             values -= facts.center
             values *= facts.inverse
+        if facts.missing is not None:
+            values[np.isnan(values)] = 0.0  # the mean
         if adjustment.root is not None:
             values *= adjustment.root[rows, None]
         if adjustment.covariates is not None:
@@ -184,7 +186,10 @@ class SparseBlock:
     def of(cls, X: sp.csc_array, facts: Facts, adjustment: Adjustment) -> "SparseBlock":
         """From the columns as they are."""
         each = np.repeat(np.arange(X.shape[1]), np.diff(X.indptr))
-        data = (X.data - facts.origin[each]) * facts.inverse[each]
+        values = X.data
+        if facts.missing is not None:
+            values = np.where(np.isnan(values), facts.center[each], values)
+        data = (values - facts.origin[each]) * facts.inverse[each]
         if adjustment.root is not None:
             data *= adjustment.root[X.indices]
         scaled = sp.csc_array((data, X.indices, X.indptr), shape=X.shape)

@@ -67,7 +67,9 @@ class Adjustment:
     def refuse(self, what: str) -> None:
         """For what knows only centred and scaled columns."""
         if not self.plain:
-            raise ValueError(f"{what} takes neither weights nor covariates.")
+            raise ValueError(
+                f"{what} takes neither weights nor covariates, nor features that must be in."
+            )
 
     @property
     def n_covariates(self) -> int:
@@ -117,21 +119,45 @@ class Facts(NamedTuple):
     explained: Array  # B'W^1/2 x_j, for covariates other than the constant
     products: Array  # F'Y
     relevance: Array  # correlation (ratio) with the target, or another; -inf for a constant column
+    missing: Array | None = None  # how many values are; None where none is in the whole block
 
     def only(self, which: Array) -> "Facts":
-        return Facts(self.start, *(values[which] for values in self[1:]))
+        missing = None if self.missing is None else self.missing[which]
+        known = (values[which] for values in self[1:-1])
+        return Facts._make((self.start, *known, missing))
 
 
 def joined(parts: Sequence[Facts]) -> Facts:
     """Of columns that follow each other."""
     if len(parts) == 1:
         return parts[0]
-    _, *each = zip(*parts, strict=True)
-    return Facts(parts[0].start, *map(np.concatenate, each))
+    _, *each, missing = zip(*parts, strict=True)
+    holes = None
+    if any(some is not None for some in missing):
+        holes = np.concatenate([
+            np.zeros(len(part.center), dtype=np.int64) if part.missing is None else part.missing
+            for part in parts
+        ])  # fmt: skip
+    return Facts._make((parts[0].start, *map(np.concatenate, each), holes))
+
+
+def filled(sums: Sums) -> Sums:
+    """With the mean of what is there in place of missing values."""
+    assert sums.holes is not None
+    holes = sums.holes[:, 1:]
+    there = sums.totals[0] - holes[:, 0]
+    mean = np.divide(sums.sums[:, 1], there, out=np.zeros(len(there)), where=there > 0)
+    out = sums.sums.copy()
+    out[:, 0] += mean**2 * holes[:, 0]
+    out[:, 1:] += mean[:, None] * holes
+    return sums._replace(sums=out)
 
 
 def facts_from(centered: bool, n_covariates: int, far: float, sums: Sums, start: int) -> Facts:
     """From sums of a block of columns to its facts."""
+    missing = None
+    if sums.holes is not None and sums.holes.any():
+        missing, sums = sums.holes[:, 0].astype(np.int64), filled(sums)
     n, q = len(sums.origin), sums.sums.shape[1] - 2 - n_covariates
     center, inverse, relevance = np.empty(n), np.empty(n), np.empty(n)
     origin, products = np.zeros(n), np.empty((n, q))
@@ -141,7 +167,9 @@ def facts_from(centered: bool, n_covariates: int, far: float, sums: Sums, start:
         center, inverse, origin, products, relevance,
     )  # fmt: skip
     explained = sums.sums[:, 2 : 2 + n_covariates].copy()
-    return Facts(start, center, inverse, origin, explained, products, relevance)
+    if missing is not None and not centered:  # there is no mean to be zero
+        inverse[missing > 0] = np.nan
+    return Facts(start, center, inverse, origin, explained, products, relevance, missing)
 
 
 def correlation(products: Array) -> Array:

@@ -13,12 +13,14 @@ from mmfs.kernels.correlation import Correlation
 from mmfs.kernels.dependence import Dependence
 from mmfs.kernels.functions import FUNCTIONS, RBF, OfCorrelation
 from mmfs.kernels.given import FeatureMap, Precomputed
+from mmfs.kernels.grouped import Grouped
 
 __all__ = [
     "KERNELS",
     "RBF",
     "FeatureMap",
     "FetchedColumns",
+    "Grouped",
     "Precomputed",
     "Similarity",
     "similarity_of",

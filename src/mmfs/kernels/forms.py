@@ -46,7 +46,7 @@ def of_block(block: Block, U: Array) -> Matrix:
 
 def of_all(columns: Columns, U: Array) -> Matrix:
     """By the correlations of all columns of the data, in directions U."""
-    columns.adjustment.refuse("solver='dcd'")
+    columns.refuse("solver='dcd'")
     facts, source, U = columns.everything, columns.source.columnwise, np.ascontiguousarray(U)
     form: Any
     if isinstance(source, ArraySource):

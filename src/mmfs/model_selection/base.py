@@ -11,9 +11,10 @@ from joblib import Parallel, delayed
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from mmfs.base import Selector
+from mmfs.base import Selector, WeightedSelector
 from mmfs.fit import Fit
 from mmfs.hsic import HSIC
+from mmfs.per_row import PLAIN, PerRow
 from mmfs.prepare import PreparedProblem
 from mmfs.selector import MMFS, WithPath
 from mmfs.target import Target
@@ -58,7 +59,7 @@ def given_selector(owner: Any) -> MMFS:
 
 def most_features(prepared: PreparedProblem) -> int:
     """How many features to look at unless told: MOST, or half as many as rows or columns."""
-    return max(1, min(MOST, prepared.n_rows // 2, prepared.n_usable // 2))
+    return max(1, min(MOST, int(prepared.n_effective / 2), prepared.n_usable // 2))
 
 
 def settle_task(selector: Any, target: Target) -> None:
@@ -89,13 +90,16 @@ def with_warnings(function: Any, task: tuple) -> tuple[Any, list[tuple[type[Warn
     return result, [(warning.category, str(warning.message)) for warning in told]
 
 
-def select_from_part(selector: Any, X: Any, y: Array) -> Array:
+def select_from_part(selector: Any, X: Any, y: Array, per_row: PerRow = PLAIN) -> Array:
     """The columns selected from some of the rows: as many as asked for, or as vary there."""
-    selector = clone(selector)
+    selector, given = clone(selector), per_row.as_arguments()
+    if not isinstance(selector, WeightedSelector):
+        per_row.refuse(type(selector).__name__)
     try:
-        return selector.fit(X, y).indices_
+        return selector.fit(X, y, **given).indices_
     except TooFewColumns as few:
-        return selector.set_params(n_features_to_select=few.n_usable).fit(X, y).indices_
+        selector.set_params(n_features_to_select=few.n_usable)
+        return selector.fit(X, y, **given).indices_
 
 
 class Chooser(WithPath):
@@ -113,7 +117,7 @@ class Chooser(WithPath):
         check_parameters(self)
         best = given_selector(self)
         self._check_options(best)
-        prepared, rng = best._prepare(X, y)
+        prepared, rng = best._prepare(X, y, how["per_row"])
         for name in ("indices_", "best_selector_", "feature_names_in_"):  # of an earlier fit
             self.__dict__.pop(name, None)
         self.n_features_in_ = best.n_features_in_

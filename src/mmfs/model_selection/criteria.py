@@ -103,7 +103,8 @@ class MMFSIC(Chooser):
         self, prepared: PreparedProblem, rng: np.random.Generator, **_: Any
     ) -> dict[str, Any]:
         problem, options = prepared.problem, solver_options(prepared.settings, rng)
-        most = min(self.max_features or most_features(prepared), prepared.n_rows // 2)
+        most = most_features(prepared) if self.max_features is None else self.max_features
+        most = max(1, min(most, int(prepared.n_effective / 2)))
         last = solve(problem, prepared.support_rule(most), **options)
         points = solve_path(problem, last, **options)
         self.gammas_ = np.array([point.gamma for point in points])
@@ -114,7 +115,7 @@ class MMFSIC(Chooser):
         return {"gamma": float(self.gammas_[np.argmin(self.criterion_)])}
 
     def _values(self, prepared: PreparedProblem, points: list[Point]) -> Array:
-        n_rows, q, n_columns = prepared.n_rows, prepared.n_outputs, prepared.n_usable
+        n_rows, q, n_columns = prepared.n_effective, prepared.n_outputs, prepared.n_usable
         J = np.unique(np.concatenate([point.J for point in points]))
         fetched = prepared.problem.Q.fetch(J)
         assert fetched.block is not None and fetched.U is not None  # the kernel is aligned

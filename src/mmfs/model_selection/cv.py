@@ -4,9 +4,7 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.base import clone
-from sklearn.linear_model import Ridge
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import (
     GroupKFold,
@@ -15,14 +13,11 @@ from sklearn.model_selection import (
     StratifiedKFold,
     check_cv,
 )
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer, StandardScaler
-from sklearn.svm import LinearSVC
 
-from mmfs.base import Data, Selector
+from mmfs.base import Selector
 from mmfs.discretize import SCORE_DIGITS
 from mmfs.errors import InputError, Parameter
-from mmfs.fit import Fit, rank_point, solver_options
+from mmfs.fit import rank_point, solver_options
 from mmfs.model_selection.base import (
     MOST,
     SELECTOR,
@@ -32,7 +27,15 @@ from mmfs.model_selection.base import (
     select_from_part,
     settle_task,
 )
+from mmfs.model_selection.judging import (
+    default_estimator,
+    for_estimators,
+    judged,
+    name_of_score,
+    takes_weights,
+)
 from mmfs.model_selection.path import GRID
+from mmfs.per_row import PLAIN, PerRow
 from mmfs.prepare import CONSTRAINED, PreparedProblem
 from mmfs.selector import MMFS
 from mmfs.solvers import Stop, solve_path
@@ -150,14 +153,23 @@ class MMFSCV(Chooser):
     n_jobs: int | None = None
     verbose: Any = 0
 
-    def fit(self, X: Any, y: Any = None, groups: Any = None) -> Self:
-        """Choose and select, as `MMFS.fit` does; rows of one of the `groups` stay together."""
-        with self._or_as_before():
-            self._fit(X, y, groups=groups)
-        return self
+    def fit(
+        self, X: Any, y: Any = None, groups: Any = None, *, sample_weight: Any = None,
+        covariates: Any = None,
+    ) -> Self:  # fmt: skip
+        """Choose and select, as `MMFS.fit` does; rows of one of the `groups` stay together.
 
-    def _fit(self, X: Any, y: Any, **how: Any) -> Fit | None:
-        return super()._fit(X, y, groups=aligned(X, how.get("groups"), "groups"))
+        Weights reach the estimator and its scores too. The estimator is given the features alone,
+        without covariates.
+        """
+        given = {"groups": groups, "sample_weight": sample_weight, "covariates": covariates}
+        return self._fit_with(X, y, **given)
+
+    def _how(
+        self, X: Any, sample_weight: Any = None, covariates: Any = None, groups: Any = None
+    ) -> dict[str, Any]:
+        given = super()._how(X, sample_weight, covariates)
+        return given | {"groups": aligned(X, groups, "groups")}
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "indices_")
@@ -185,9 +197,10 @@ class MMFSCV(Chooser):
         selector, data = given_selector(self).set_params(n_jobs=None, verbose=0), prepared.data
         assert data is not None  # `check_resampled`
         settle_task(selector, data.target)
-        labels, groups = for_estimators(data), how["groups"]
+        labels, groups, per_row = for_estimators(data), how["groups"], prepared.per_row
         estimator = default_estimator(data.target) if self.estimator is None else self.estimator
         scorer = check_scoring(estimator, scoring=self.scoring)
+        takes_weights(estimator, per_row)  # refuses before any work is done
         self.score_name_ = name_of_score(self.scoring, self.estimator, data.target)
         candidates = self._candidates(prepared.n_usable)
         folds = splitter(self.cv, data.target, self.random_state, groups)
@@ -195,7 +208,7 @@ class MMFSCV(Chooser):
         if not splits:
             raise ValueError("cv has no folds; a generator of them serves once, so pass a list.")
         tasks = [
-            (selector, estimator, scorer, candidates, data.X, labels, fold, *split)
+            (selector, estimator, scorer, candidates, data.X, labels, per_row, fold, *split)
             for fold, split in enumerate(splits)
         ]
         scores = np.empty((len(splits), len(candidates)))
@@ -277,34 +290,6 @@ def splitter(cv: Any, target: Target, random_state: Any, groups: Any = None) -> 
     return kind(cv, shuffle=True, random_state=random_state)
 
 
-def for_estimators(data: Data) -> Array:
-    """y in a form that every scikit-learn estimator takes."""
-    y = data.y[:, 0] if data.y.ndim == 2 and data.y.shape[1] == 1 else data.y
-    if data.target.of_classes and y.dtype.kind in "fS":  # they would be read as quantities
-        return data.target.labels
-    return np.array(y.tolist()) if y.dtype.kind == "O" else y
-
-
-def name_of_score(scoring: Any, estimator: Any, target: Target) -> str:
-    if isinstance(scoring, str):
-        return scoring
-    if scoring is not None or estimator is not None:
-        return "score"
-    return "accuracy" if target.of_classes else "R2"
-
-
-def default_estimator(target: Target) -> Any:
-    """What the features are judged by if nothing is said. The few columns selected become dense."""
-    last: Any = Ridge()
-    if target.of_classes:
-        last = LinearSVC(C=1.0, dual="auto", max_iter=10_000, random_state=0)
-    return make_pipeline(FunctionTransformer(_dense, accept_sparse=True), StandardScaler(), last)
-
-
-def _dense(X: Any) -> Array:
-    return X.toarray() if sp.issparse(X) else X
-
-
 def scores_of_fold(
     selector: MMFS,
     estimator: Any,
@@ -312,6 +297,7 @@ def scores_of_fold(
     candidates: list[Candidate],
     X: Any,
     y: Array,
+    per_row: PerRow,
     fold: int,
     train: Array,
     test: Array,
@@ -319,17 +305,21 @@ def scores_of_fold(
     """Of every candidate: select in the training rows, train on them, score on the others."""
     X_train, y_train, X_test, y_test = X[train], y[train], X[test], y[test]
     try:
-        selections = _selections(selector, candidates, X_train, y_train)
+        selections = _selections(selector, candidates, X_train, y_train, per_row.only(train))
     except ValueError as error:
         raise InputError(f"in the training rows of fold {fold + 1}: ", *error.args) from error
     scores = np.empty(len(candidates))
     for i, J in enumerate(map(np.sort, selections)):
-        fitted = clone(estimator).fit(X_train[:, J], y_train)
-        scores[i] = scorer(fitted, X_test[:, J], y_test)
+        scores[i] = judged(
+            estimator, scorer, X_train[:, J], y_train, X_test[:, J], y_test,
+            per_row.only(train), per_row.only(test),
+        )  # fmt: skip
     return scores
 
 
-def _selections(selector: MMFS, candidates: list[Candidate], X: Any, y: Array) -> list[Array]:
+def _selections(
+    selector: MMFS, candidates: list[Candidate], X: Any, y: Array, per_row: PerRow = PLAIN
+) -> list[Array]:
     """The columns that MMFS selects for each candidate, to within its search for gamma."""
     if (
         selector.rank == "path"
@@ -337,8 +327,8 @@ def _selections(selector: MMFS, candidates: list[Candidate], X: Any, y: Array) -
         or selector.formulation == "constrained"
     ):
         chosen = (clone(selector).set_params(**candidate._asdict()) for candidate in candidates)
-        return [select_from_part(one, X, y) for one in chosen]
-    prepared, rng = clone(selector)._prepare(X, y)
+        return [select_from_part(one, X, y, per_row) for one in chosen]
+    prepared, rng = clone(selector)._prepare(X, y, per_row)
     problem, options = prepared.problem, solver_options(prepared.settings, rng)
     # Numbers that share a gamma share a point of the path, and its ranking.
     most: dict[Any, Candidate] = {}

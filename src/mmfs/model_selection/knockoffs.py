@@ -16,8 +16,9 @@ from scipy.linalg import cho_factor, cho_solve
 from sklearn.covariance import ledoit_wolf
 from sklearn.utils import check_random_state
 
-from mmfs.base import Few, PerColumn, Selector
+from mmfs.base import Few, PerColumn, WeightedSelector
 from mmfs.model_selection.base import SELECTOR, check_resampled, given_selector, settle_task
+from mmfs.per_row import PLAIN, PerRow
 from mmfs.selector import MMFS
 from mmfs.validation import (
     Rule,
@@ -42,7 +43,7 @@ TOL = 1e-7
 
 
 @dataclass(eq=False, repr=False)
-class KnockoffSelector(Selector):
+class KnockoffSelector(WeightedSelector):
     """Features chosen so that, on average, at most a given share of them is false.
 
     MMFS is run on all columns together with a knockoff of each. The statistic of a column is its
@@ -111,7 +112,7 @@ class KnockoffSelector(Selector):
     n_jobs: int | None = None
     verbose: Any = 0
 
-    def _fit(self, X: Any, y: Any) -> None:
+    def _fit(self, X: Any, y: Any, per_row: PerRow = PLAIN) -> None:
         check_parameters(self)
         selector = given_selector(self)
         check_resampled(selector, "KnockoffSelector")
@@ -121,7 +122,7 @@ class KnockoffSelector(Selector):
                 "of its selector None."
             )
         refuse_elsewhere(X, "KnockoffSelector")
-        data = self._read(X, y, selector.task)
+        data = self._read(X, y, selector, per_row)
         if sp.issparse(data.X):
             raise ValueError(
                 "Sparse data have no Gaussian knockoffs; pass X.toarray() if X is small and close "
@@ -135,7 +136,7 @@ class KnockoffSelector(Selector):
                 "select a part of them first, in other rows, or use StabilitySelector."
             )
         rng = check_random_state(self.random_state)
-        Z = np.sqrt(len(data.y)) * data.columns.fetch(J).dense()
+        rows, Z = unit_variance(data.columns.fetch(J).dense(), data.columns.adjustment.root)
         both = np.hstack([Z, knockoffs(Z, self._correlations(Z, J, data.X.shape[1]), rng)])
         self._say(f"made {len(J):,} knockoffs, solving for {2 * len(J):,} columns")
         # In random order, so that what depends on the order favours neither.
@@ -147,7 +148,9 @@ class KnockoffSelector(Selector):
         alpha = np.empty(both.shape[1])
         with warnings.catch_warnings():  # half of them are noise
             warnings.simplefilter("ignore", ChanceWarning)
-            alpha[order] = selector.fit(both[:, order], data.y).alpha_
+            alpha[order] = selector.fit(
+                both[:, order], data.y[rows], **per_row.only(rows).as_arguments()
+            ).alpha_
         W = alpha[: len(J)] - alpha[len(J) :]
         self._per_column = {"statistics_": Few(J, W)}
         self.threshold_ = knockoff_threshold(W, self.fdr, self.offset)
@@ -192,6 +195,15 @@ def _scaled(covariance: Array) -> Array:
     """With a diagonal of ones."""
     scale = np.sqrt(np.maximum(np.diagonal(covariance), np.finfo(float).tiny))
     return covariance / np.outer(scale, scale)
+
+
+def unit_variance(F: Array, root: Array | None) -> tuple[Array, Array]:
+    """Of standardised columns the rows that count, and what they hold, not weighted any more."""
+    if root is None:
+        return np.arange(len(F)), np.sqrt(len(F)) * F
+    rows = np.flatnonzero(root)
+    Z = F[rows] / root[rows, None]
+    return rows, Z / np.sqrt((Z**2).mean(axis=0))
 
 
 def knockoffs(Z: Array, Sigma: Array, rng: np.random.RandomState) -> Array:

@@ -7,6 +7,7 @@ import numpy as np
 
 from mmfs.fit import solver_options
 from mmfs.model_selection.base import most_features
+from mmfs.per_row import read_per_row
 from mmfs.prepare import check_has_path
 from mmfs.problem import Problem
 from mmfs.selection_path import SelectionPath, gathered
@@ -41,8 +42,9 @@ GRID = Rule(_is_grid, "a whole number of at least 2, or an array of positive num
 
 
 def mmfs_path(
-    X: Any, y: Any = None, *, gammas: Any = None, Cs: Any = None, **options: Any
-) -> SelectionPath:
+    X: Any, y: Any = None, *, gammas: Any = None, Cs: Any = None, sample_weight: Any = None,
+    covariates: Any = None, **options: Any,
+) -> SelectionPath:  # fmt: skip
     """The solutions of `MMFS` along falling gamma or, if `Cs` is given, along falling C.
 
     All points are solved on the same few columns and certified together, so that fifty of them
@@ -50,7 +52,7 @@ def mmfs_path(
 
     Parameters
     ----------
-    X, y
+    X, y, sample_weight, covariates
         As for `MMFS.fit`.
     gammas : int, array or None, default=None
         Values of gamma, or how many (None: 50): in equal ratios, from where the second feature
@@ -87,7 +89,7 @@ def mmfs_path(
     if unknown:
         raise TypeError(f"mmfs_path and MMFS have no parameter {min(unknown)!r}.")
     selector = MMFS(**options)
-    prepared, rng = selector._prepare(X, y)
+    prepared, rng = selector._prepare(X, y, read_per_row(X, sample_weight, covariates))
     check_has_path(prepared.settings)
     problem, how = prepared.problem, solver_options(prepared.settings, rng)
     k = prepared.number(selector.n_features_to_select)

@@ -18,7 +18,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
-from mmfs.base import Few, PerColumn, Selector
+from mmfs.base import Few, PerColumn, Selector, WeightedSelector
 from mmfs.model_selection.base import (
     MOST,
     check_resampled,
@@ -26,6 +26,7 @@ from mmfs.model_selection.base import (
     select_from_part,
     settle_task,
 )
+from mmfs.per_row import PLAIN, PerRow
 from mmfs.selector import MMFS
 from mmfs.validation import (
     POSITIVE,
@@ -64,7 +65,7 @@ BOUNDS: dict[str, Any] = {"unimodal": unimodal_bound, "worst_case": worst_case_b
 
 
 @dataclass(eq=False, repr=False)
-class StabilitySelector(Selector):
+class StabilitySelector(WeightedSelector):
     """Features that a selector takes in most random halves of the data.
 
     Parameters
@@ -152,7 +153,7 @@ class StabilitySelector(Selector):
     n_jobs: int | None = None
     verbose: Any = 0
 
-    def _fit(self, X: Any, y: Any) -> None:
+    def _fit(self, X: Any, y: Any, per_row: PerRow = PLAIN) -> None:
         check_parameters(self)
         if self.threshold is not None and self.target_false is not None:
             raise ValueError(
@@ -161,19 +162,24 @@ class StabilitySelector(Selector):
         selector = MMFS() if self.selector is None else self.selector
         check_resampled(selector, "StabilitySelector")
         selector = clone(selector)
-        data = self._read(X, y, getattr(selector, "task", "auto"))
+        data = self._read(X, y, selector, per_row)
         n_columns = data.columns.n_usable
-        if len(data.y) < 4:
-            raise ValueError(f"X has {len(data.y)} rows; halves of them need at least 4.")
+        counted = np.ones(len(data.y), dtype=bool)
+        if per_row.weights is not None:
+            counted = per_row.weights > 0
+        if counted.sum() < 4 or data.n_effective < 4:
+            rows = min(int(counted.sum()), int(data.n_effective))
+            raise ValueError(f"X has {rows} rows that count; halves of them need at least 4.")
         q = self._per_half(selector.n_features_to_select, n_columns)
         self._threshold(q, n_columns)  # refuses before any work is done
         settle_task(selector.set_params(n_features_to_select=q), data.target)
         strata = data.target.labels if data.target.of_classes else np.zeros(len(data.y), dtype=int)
-        if data.target.of_classes and np.bincount(strata).min() < 2:
+        sizes = np.bincount(strata[counted])
+        if data.target.of_classes and sizes[sizes > 0].min() < 2:
             raise ValueError(
                 "y has a class with one row, which cannot be in both halves; leave it out."
             )
-        selections = self._selections(selector, data.X, data.y, strata)
+        selections = self._selections(selector, data.X, data.y, strata, per_row)
         counts = np.bincount(np.concatenate(selections), minlength=data.X.shape[1])
         self.n_features_per_half_ = float(np.mean([len(J) for J in selections]))
         self.threshold_ = self._threshold(self.n_features_per_half_, n_columns)
@@ -225,10 +231,12 @@ class StabilitySelector(Selector):
             "n_features_per_half, or raise target_false or n_pairs."
         )
 
-    def _selections(self, selector: Any, X: Any, y: Array, strata: Array) -> list[Array]:
+    def _selections(
+        self, selector: Any, X: Any, y: Array, strata: Array, per_row: PerRow
+    ) -> list[Array]:
         """What is selected in each half, two for every pair, in rank order."""
         seeds = check_random_state(self.random_state).randint(2**31, size=self.n_pairs)
-        tasks = [(selector, X, y, strata, int(seed)) for seed in seeds]
+        tasks = [(selector, X, y, strata, per_row, int(seed)) for seed in seeds]
         selections: list[Array] = []
         for pair, both in enumerate(in_parallel(self.n_jobs, _select_in_halves, tasks), 1):
             selections += both
@@ -246,11 +254,16 @@ class StabilitySelector(Selector):
         return J[order[frequency[order] >= self.threshold_ * (1 - 1e-12)]]
 
 
-def _select_in_halves(selector: Any, X: Any, y: Array, strata: Array, seed: int) -> list[Array]:
+def _select_in_halves(
+    selector: Any, X: Any, y: Array, strata: Array, per_row: PerRow, seed: int
+) -> list[Array]:
     """Of a random half of the rows, and of the other rows: the columns selected in it."""
     rng = np.random.default_rng(seed)
-    # Neighbours in an order that is random within every stratum go to different halves.
-    order = np.lexsort((rng.random(len(y)), strata))
-    side = np.arange(len(y)) % 2 == rng.integers(2)
+    # Neighbours in an order that is random within every stratum go to different halves; so do rows
+    # of about equal weight.
+    weights = np.ones(len(y)) if per_row.weights is None else per_row.weights
+    order = np.lexsort((rng.random(len(y)), weights, strata))
+    order = order[weights[order] > 0]
+    side = np.arange(len(order)) % 2 == rng.integers(2)
     halves = (np.sort(order[side]), np.sort(order[~side]))
-    return [select_from_part(selector, X[rows], y[rows]) for rows in halves]
+    return [select_from_part(selector, X[rows], y[rows], per_row.only(rows)) for rows in halves]

@@ -61,6 +61,8 @@ def weights_among(
     are found again under the same gamma; in the constrained form under sum(alpha) = 1, and a C
     that lets so few reach it.
     """
+    if len(selected) == 0:
+        return np.empty(0), solution.certificate.b
     chosen = np.isin(solution.J, selected)
     kept, alpha, b = solution.support.only(chosen), solution.weights[chosen], solution.certificate.b
     if not chosen.all():

@@ -49,17 +49,53 @@ class ArraySource(InMemory):
         origin = self.X[0].astype(np.float64) if shifted else np.zeros(self.shape[1])
         loops = dense.sums_by_rows, dense.sums_by_columns
         found = self._summed(*loops, V, origin, 1 + V.shape[1], n_jobs)
+        if np.isnan(found[0]).any():
+            return self._sums_beside_holes(V, shifted, n_jobs)
         return Sums(origin, np.ascontiguousarray(found.T), V.sum(axis=0))
 
-    def products(self, V: Array, origin: Array, n_jobs: int | None = None) -> Array:
-        loops = dense.products_by_rows, dense.products_by_columns
-        if V.shape[1] <= MANY:
-            return self._summed(*loops, V, origin, V.shape[1], n_jobs).T
+    def _sums_beside_holes(self, V: Array, shifted: bool, n_jobs: int | None) -> Sums:
+        """As `sums`, where values are missing."""
+        origin = self._first_values() if shifted else np.zeros(self.shape[1])
+        n, zero = 1 + V.shape[1], np.zeros(TILE_WIDTH)
 
         def work(columns: slice, share: slice) -> Array:
-            if self.X.dtype == np.float64 and not origin[columns].any():
+            width = columns.stop - columns.start
+            out, part = np.zeros((2 * n, width)), np.empty((n, width))
+            about = zero if width <= len(zero) else np.zeros(width)
+            for rows, tile in self._tiles(columns, share, origin):
+                holes = np.isnan(tile)
+                tile[holes] = 0.0
+                read = read_only(tile), V[rows], about, 0, len(tile), 0, width
+                dense.sums_by_rows(*read, part)
+                out[:n] += part
+                out[n] += holes.sum(axis=0)
+                out[n + 1 :] += V[rows].T @ holes
+            return out
+
+        found = np.ascontiguousarray(self._sum(work, 2 * n, n_jobs).T)
+        return Sums(origin, found[:, :n], V.sum(axis=0), found[:, n:])
+
+    def _first_values(self) -> Array:
+        """Of every column the first that is not missing; or zero."""
+        origin = self.X[0].astype(np.float64)
+        for row in self.X[1:]:
+            missing = np.isnan(origin)
+            if not missing.any():
+                break
+            origin[missing] = row[missing]
+        return np.nan_to_num(origin, nan=0.0, posinf=np.inf, neginf=-np.inf)
+
+    def products(
+        self, V: Array, origin: Array, n_jobs: int | None = None, fill: Array | None = None
+    ) -> Array:
+        loops = dense.products_by_rows, dense.products_by_columns
+        if V.shape[1] <= MANY:
+            return self._summed(*loops, V, origin, V.shape[1], n_jobs, fill).T
+
+        def work(columns: slice, share: slice) -> Array:
+            if fill is None and self.X.dtype == np.float64 and not origin[columns].any():
                 return V[share].T @ self.X[share, columns]
-            tiles = self._tiles(columns, share, origin)
+            tiles = self._tiles(columns, share, origin, fill)
             return sum(V[rows].T @ tile for rows, tile in tiles)
 
         return self._sum(work, V.shape[1], n_jobs).T
@@ -79,20 +115,22 @@ class ArraySource(InMemory):
         return self._sum(work, 1, n_jobs).T
 
     def _summed(
-        self, by_rows: Loop, by_columns: Loop, V: Array, origin: Array, n: int, n_jobs: int | None
-    ) -> Array:
+        self, by_rows: Loop, by_columns: Loop, V: Array, origin: Array, n: int,
+        n_jobs: int | None, fill: Array | None = None,
+    ) -> Array:  # fmt: skip
         """n sums for each column by a compiled loop, of X as it is, or of a tile at a time."""
-        X = read_only(self.X.T if self.by_columns else self.X)
-        V = np.ascontiguousarray(V.T if self.by_columns else V)
-        loop, zero = by_columns if self.by_columns else by_rows, np.zeros(TILE)
+        by_tiles = fill is not None or not (self.by_rows or self.by_columns)
+        turned = self.by_columns and not by_tiles
+        X, V = read_only(self.X.T if turned else self.X), np.ascontiguousarray(V.T if turned else V)
+        loop, zero = by_columns if turned else by_rows, np.zeros(TILE)
 
         def work(columns: slice, share: slice) -> Array:
             out = np.empty((n, columns.stop - columns.start))
-            if self.by_rows or self.by_columns:
+            if not by_tiles:
                 loop(X, V, origin, share.start, share.stop, columns.start, columns.stop, out)
                 return out
             out[:], part = 0.0, np.empty_like(out)
-            for rows, tile in self._tiles(columns, share, origin):
+            for rows, tile in self._tiles(columns, share, origin, fill):
                 by_rows(read_only(tile), V[rows], zero, 0, len(tile), 0, tile.shape[1], part)
                 out += part
             return out
@@ -137,12 +175,17 @@ class ArraySource(InMemory):
         tiles = self._column_tiles(SHARE if self.by_columns else TILE)
         return [(columns, part) for columns in tiles for part in rows]
 
-    def _tiles(self, columns: slice, share: slice, origin: Array) -> Iterator[tuple[slice, Array]]:
-        """Row ranges and X[rows, columns] - origin[columns]."""
+    def _tiles(
+        self, columns: slice, share: slice, origin: Array, fill: Array | None = None
+    ) -> Iterator[tuple[slice, Array]]:
+        """Row ranges and X[rows, columns] - origin[columns], with `fill` for missing values."""
         height = max(1, TILE // (columns.stop - columns.start))
         for a in range(share.start, share.stop, height):
             rows = slice(a, min(a + height, share.stop))
-            yield rows, np.subtract(self.X[rows, columns], origin[columns], dtype=np.float64)
+            tile = np.subtract(self.X[rows, columns], origin[columns], dtype=np.float64)
+            if fill is not None:
+                np.copyto(tile, (fill - origin)[columns], where=np.isnan(tile))
+            yield rows, tile
 
     def _sum(self, work: Callable[[slice, slice], Array], n: int, n_jobs: int | None) -> Array:
         """n numbers for each column, summed over what `work` finds in each share of the data."""

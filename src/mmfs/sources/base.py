@@ -25,19 +25,25 @@ WORTH_THREADS = 1 << 22
 class Sums(NamedTuple):
     """Of a block of columns, sums over the rows about an origin o_j of each column.
 
-    The first column of V holds the weights of the rows.
+    The first column of V holds the weights of the rows. Missing values, NaN, are left out; `holes`
+    tell of every column how many there are, and 1'V over their rows. None if there are none.
     """
 
     origin: Array  # o_j: one of the values of the column, or zero
     sums: Array  # sum_i V_i0 (x_ij - o_j)^2, and (x_j - o_j)'V
     totals: Array  # 1'V
+    holes: Array | None = None
 
     def joined(self, other: "Sums") -> "Sums":
         """Of these rows and others, about the origin of these."""
         shift, sums = other.origin - self.origin, self.sums + other.sums
-        sums[:, 0] += shift * (2 * other.sums[:, 1] + shift * other.totals[0])
-        sums[:, 1:] += np.outer(shift, other.totals)
-        return Sums(self.origin, sums, self.totals + other.totals)
+        there = other.totals if other.holes is None else other.totals - other.holes[:, 1:]
+        sums[:, 0] += shift * (2 * other.sums[:, 1] + shift * there[..., 0])
+        sums[:, 1:] += shift[:, None] * there
+        holes = self.holes if other.holes is None else other.holes
+        if self.holes is not None and other.holes is not None:
+            holes = self.holes + other.holes
+        return Sums(self.origin, sums, self.totals + other.totals, holes)
 
 
 OnSums = Callable[[Sums, int], Any]  # of a block that begins at that column
@@ -69,8 +75,9 @@ class Source(ABC):
     ) -> list[Any]:  # fmt: skip
         """reduce(known of the block, products) of every block: products = (x_j - o_j)'V.
 
-        The origins o_j are `known[...].origin`. Whatever else there is for `each` block is
-        handed to `reduce` too; what is to `keep` stays where the block is.
+        The origins o_j are `known[...].origin`, and missing values are taken as `fill_of` says.
+        Whatever else there is for `each` block is handed to `reduce` too; what is to `keep` stays
+        where the block is.
         """
 
     def scan_some(
@@ -158,8 +165,10 @@ class OneBlock(Source):
         """Of all columns at once."""
 
     @abstractmethod
-    def products(self, V: Array, origin: Array, n_jobs: int | None = None) -> Array:
-        """(x_j - o_j)'V of all columns at once: N x q."""
+    def products(
+        self, V: Array, origin: Array, n_jobs: int | None = None, fill: Array | None = None
+    ) -> Array:
+        """(x_j - o_j)'V of all columns at once, N x q; with `fill` in place of missing values."""
 
     def first_scan(
         self, V: Array, shifted: bool, finish: OnSums, n_jobs: int | None = None
@@ -170,7 +179,8 @@ class OneBlock(Source):
         self, V: Array, known: list[Any], reduce: Callable[..., Any], each: Each = (),
         keep: bool = False, n_jobs: int | None = None,
     ) -> list[Any]:  # fmt: skip
-        return self.ask(known, reduce, ([self.products(V, known[0].origin, n_jobs)], *each), keep)
+        products = self.products(V, known[0].origin, n_jobs, fill_of(known[0]))
+        return self.ask(known, reduce, ([products], *each), keep)
 
 
 class InMemory(OneBlock):
@@ -194,8 +204,20 @@ def side_by_side(parts: Sequence[Sums]) -> Sums:
     """Of blocks of columns that follow each other."""
     if len(parts) == 1:
         return parts[0]
-    origin, sums, totals = zip(*parts, strict=True)
-    return Sums(np.concatenate(origin), np.concatenate(sums), totals[0])
+    origin, sums, totals, holes = zip(*parts, strict=True)
+    missing = None
+    if any(some is not None for some in holes):
+        width = 1 + len(totals[0])
+        missing = np.concatenate([
+            np.zeros((len(part.origin), width)) if part.holes is None else part.holes
+            for part in parts
+        ])  # fmt: skip
+    return Sums(np.concatenate(origin), np.concatenate(sums), totals[0], missing)
+
+
+def fill_of(known: Any) -> Array | None:
+    """What stands for missing values in the columns of a block, if there are any: their means."""
+    return None if known.missing is None else known.center
 
 
 def together(known: list[Any], each: Each) -> list[tuple]:

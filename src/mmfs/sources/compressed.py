@@ -22,6 +22,7 @@ from mmfs.sources.base import (
     OnSums,
     Source,
     Sums,
+    fill_of,
     label_counts,
     read_only,
     side_by_side,
@@ -33,10 +34,10 @@ from mmfs.sources.empty import filled, without_empty_rows
 # few enough to be shared evenly, but each share costs as much as ten thousand entries besides.
 SHARES, ENTRIES_AT_MOST = 16, 1 << 22
 
-# Of a range of columns: none is named.
-EVERY = np.empty(0, dtype=np.int64)
+# Of a range of columns: none is named; none has missing values.
+EVERY, NO_HOLES = np.empty(0, dtype=np.int64), np.empty((0, 0))
 
-RawSums = tuple[Array, Array]
+RawSums = tuple[Array, Array, Array | None]
 Entries = tuple[tuple[Any, Any, Any], int, int]
 
 
@@ -82,14 +83,14 @@ class Compressed(InMemory):
 
     @abstractmethod
     def _sums(self, V: "Vectors", shifted: bool, start: int, stop: int) -> RawSums | None:
-        """Origins and sums of a range of columns.
+        """Origins, sums and holes of a range of columns.
 
         None if its entries are not sorted, unique and in range.
         """
 
     @abstractmethod
-    def _products(self, V: Array, origin: Array, start: int, stop: int) -> Array:
-        """Of a range of columns, of which `origin` are the origins."""
+    def _products(self, V: Array, origin: Array, fill: Array, start: int, stop: int) -> Array:
+        """Of a range of columns, of which `origin` are the origins; `fill` is empty if not used."""
 
     def first_scan(
         self, V: Array, shifted: bool, finish: OnSums, n_jobs: int | None = None
@@ -98,7 +99,10 @@ class Compressed(InMemory):
 
         def work(start: int, stop: int) -> Any:
             found = self._sums(vectors, shifted, start, stop)
-            return None if found is None else finish(Sums(*found, totals), start)
+            if found is None:
+                return None
+            origin, sums, holes = found
+            return finish(Sums(origin, sums, totals, holes), start)
 
         found = self.each(work, self._blocks(n_jobs), n_jobs)
         if any(some is None for some in found):
@@ -117,7 +121,8 @@ class Compressed(InMemory):
         V = np.ascontiguousarray(V)
 
         def work(block: tuple[int, int], some: tuple) -> Any:
-            return reduce(some[0], self._products(V, some[0].origin, *block), *some[1:])
+            read = some[0].origin, or_empty(fill_of(some[0]))
+            return reduce(some[0], self._products(V, *read, *block), *some[1:])
 
         return self.each(
             work, list(zip(self._blocks(n_jobs), together(known, each), strict=True)), n_jobs
@@ -126,11 +131,13 @@ class Compressed(InMemory):
     def sums(self, V: Array, shifted: bool, n_jobs: int | None = None) -> Sums:
         return side_by_side(self.first_scan(V, shifted, lambda sums, start: sums, n_jobs))
 
-    def products(self, V: Array, origin: Array, n_jobs: int | None = None) -> Array:
-        V = np.ascontiguousarray(V)
+    def products(
+        self, V: Array, origin: Array, n_jobs: int | None = None, fill: Array | None = None
+    ) -> Array:
+        V, fill = np.ascontiguousarray(V), or_empty(fill)
 
         def work(start: int, stop: int) -> Array:
-            return self._products(V, origin[start:stop], start, stop)
+            return self._products(V, origin[start:stop], fill[start:stop], start, stop)
 
         return np.concatenate(self.each(work, self._blocks(n_jobs), n_jobs))
 
@@ -149,12 +156,17 @@ class CompressedColumns(Compressed):
 
     def _sums(self, V: Vectors, shifted: bool, start: int, stop: int) -> RawSums | None:
         n, (arrays, a, b) = stop - start, self._entries(start, stop)
-        origin, sums = np.empty(n), np.empty((n, 3 + V.others.shape[1]))
-        return (origin, sums) if scans.csc_sums(*arrays, *V, shifted, a, b, origin, sums) else None
+        origin, sums, holes = np.empty(n), np.empty((n, 3 + V.others.shape[1])), None
+        read = *arrays, *V, shifted, a, b, origin, sums
+        found = scans.csc_sums(*read, NO_HOLES)
+        if found == scans.HOLES:
+            holes = np.zeros((n, sums.shape[1]))
+            found = scans.csc_sums(*read, holes)
+        return (origin, sums, holes) if found else None
 
-    def _products(self, V: Array, origin: Array, start: int, stop: int) -> Array:
+    def _products(self, V: Array, origin: Array, fill: Array, start: int, stop: int) -> Array:
         out, (arrays, a, _) = np.empty((stop - start, V.shape[1])), self._entries(start, stop)
-        scans.csc_products(*arrays, V, origin, a, EVERY, out)
+        scans.csc_products(*arrays, V, origin, fill, a, EVERY, out)
         return out
 
     def scan_some(
@@ -168,8 +180,9 @@ class CompressedColumns(Compressed):
             places = which(some[0], np.diff(arrays[0][a : b + 1]), *some[1:])
             products = np.empty((len(places), V.shape[1]))
             if len(places):
-                origin = some[0].origin[places]
-                scans.csc_products(*arrays, V, origin, a, a + places, products)
+                origin, fill = some[0].origin[places], or_empty(fill_of(some[0]))
+                fill = fill[places] if len(fill) else fill
+                scans.csc_products(*arrays, V, origin, fill, a, a + places, products)
             return reduce(some[0], products, places)
 
         blocks = zip(self._blocks(n_jobs), together(known, each), strict=True)
@@ -224,6 +237,9 @@ class CompressedRows(Compressed):
         J, values = scans.csr_full(*self.arrays)
         known = (J >= 0) & (J < self.shape[1])  # what is not is refused by the scan
         origin[J[known]] = values[known]
+        for j in np.flatnonzero(np.isnan(origin)).tolist():  # the first is missing
+            there = self.fetch(np.array([j])).data
+            origin[j] = next((x for x in there.tolist() if x == x), 0.0)
         return origin
 
     def _bind(self, X: Any) -> None:
@@ -243,15 +259,19 @@ class CompressedRows(Compressed):
 
     def _sums(self, V: Vectors, shifted: bool, start: int, stop: int) -> RawSums | None:
         origin = self._origin[start:stop] if shifted else np.empty(0)
-        sums = np.empty((stop - start, 3 + V.others.shape[1]))
-        right = scans.csr_sums(*self.arrays, *V, origin, start, stop, self.shape[1], sums)
+        sums, holes = np.empty((stop - start, 3 + V.others.shape[1])), None
+        read = *self.arrays, *V, origin, start, stop, self.shape[1], sums
+        right = scans.csr_sums(*read, NO_HOLES)
+        if right == scans.HOLES:
+            holes = np.zeros(sums.shape)
+            right = scans.csr_sums(*read, holes)
         if right == scans.FAR:
             self._far = True
-        return (origin if shifted else np.zeros(stop - start), sums) if right else None
+        return (origin if shifted else np.zeros(stop - start), sums, holes) if right else None
 
-    def _products(self, V: Array, origin: Array, start: int, stop: int) -> Array:
+    def _products(self, V: Array, origin: Array, fill: Array, start: int, stop: int) -> Array:
         out = np.empty((stop - start, V.shape[1]))
-        scans.csr_products(*self.arrays, V, origin, start, stop, self.shape[1], out)
+        scans.csr_products(*self.arrays, V, origin, fill, start, stop, self.shape[1], out)
         return out
 
     def fetch(self, J: Array, n_jobs: int | None = None) -> sp.csc_array:
@@ -290,6 +310,11 @@ class CompressedRows(Compressed):
     def without_empty(self) -> tuple[Source, Array | None]:
         X, left = without_empty_rows(self.X)
         return (self, None) if left is None else (CompressedColumns(X), left)
+
+
+def or_empty(fill: Array | None) -> Array:
+    """As compiled loops take it."""
+    return np.empty(0) if fill is None else fill
 
 
 def about_equal(indptr: Array) -> list[tuple[int, int]]:

@@ -17,7 +17,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from mmfs.optional import require
-from mmfs.sources.base import Array, Each, Elsewhere, OnSums, Source, Sums, together
+from mmfs.sources.base import Array, Each, Elsewhere, OnSums, Source, Sums, fill_of, together
 from mmfs.sources.memory import in_memory
 from mmfs.sources.stream import stacked, tidy
 
@@ -61,7 +61,9 @@ class DaskData(Elsewhere):
         self, V: Array, known: list[Any], reduce: Callable[..., Any], each: Each = (),
         keep: bool = False, n_jobs: int | None = None,
     ) -> list[Any]:  # fmt: skip
-        products = self._each_block(_products, np.add, V, [(some.origin,) for some in known])
+        fill = delayed(fill_of)
+        given = [(some.origin, fill(some)) for some in known]
+        products = self._each_block(_products, np.add, V, given)
         return self.ask(known, reduce, (products, *each), keep)
 
     def ask(
@@ -169,8 +171,8 @@ def _sums(X: Any, V: Array, shifted: bool) -> Sums:
     return in_memory(tidy(X)).sums(V, shifted)
 
 
-def _products(X: Any, V: Array, origin: Array) -> Array:
-    return in_memory(tidy(X)).products(V, origin)
+def _products(X: Any, V: Array, origin: Array, fill: Array | None) -> Array:
+    return in_memory(tidy(X)).products(V, origin, fill=fill)
 
 
 def _counts(X: Any, labels: Array, cuts: Array, n_labels: int) -> Array:

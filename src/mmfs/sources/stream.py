@@ -66,10 +66,12 @@ class RowStream(OneBlock, Elsewhere):
     def sums(self, V: Array, shifted: bool, n_jobs: int | None = None) -> Sums:
         return fold(Sums.joined, (in_memory(X).sums(V[rows], shifted, n_jobs) for rows, X in self))
 
-    def products(self, V: Array, origin: Array, n_jobs: int | None = None) -> Array:
+    def products(
+        self, V: Array, origin: Array, n_jobs: int | None = None, fill: Array | None = None
+    ) -> Array:
         out = np.zeros((self.shape[1], V.shape[1]))
         for rows, X in self:
-            out += in_memory(X).products(V[rows], origin, n_jobs)
+            out += in_memory(X).products(V[rows], origin, n_jobs, fill)
         return out
 
     def fetch(self, J: Array, n_jobs: int | None = None) -> Any:

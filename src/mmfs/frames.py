@@ -1,0 +1,105 @@
+"""Data frames with columns of categories: from pandas or polars to codes, once."""
+
+from typing import Any
+
+import numpy as np
+
+from mmfs.errors import InputError, Parameter
+from mmfs.names import columns_asked
+from mmfs.per_row import CATEGORIES
+from mmfs.sources import Mixed
+from mmfs.sources.mixed import MISSING
+
+Array = np.ndarray
+
+# What types of columns of numbers are called beside NumPy's.
+NUMBERS = ("int", "float", "uint", "bool", "decimal")
+
+# A column with more different values than this share of the rows is names or text, not categories.
+MOST_DIFFERENT = 0.5
+
+
+def is_frame(X: Any) -> bool:
+    return hasattr(X, "columns") and hasattr(X, "dtypes") and hasattr(X, "shape")
+
+
+def holds_words(X: Any) -> bool:
+    """Whether some columns of a frame do not hold numbers."""
+    return is_frame(X) and any(map(_holds_words, _columns(X)))
+
+
+def read_frame(X: Any, exclude: Any = None) -> Mixed | Array:
+    """Columns of numbers and of categories; those to `exclude` are not looked at.
+
+    An array if all of the others hold numbers.
+    """
+    names = np.array([str(name) for name in X.columns], dtype=object)
+    out = columns_asked(exclude, names, len(names), "exclude") if exclude is not None else []
+    numbers, codes, levels = [], [], []
+    of_codes = np.zeros(len(names), dtype=bool)
+    for j, values in enumerate(_columns(X)):
+        if j in out:
+            numbers.append(np.zeros(X.shape[0]))
+        elif _holds_words(values):
+            known, code = _categories(names[j], values)
+            of_codes[j] = True
+            codes.append(code)
+            levels.append(known)
+        else:
+            numbers.append(np.asarray(values, dtype=np.float64))
+    dense = np.column_stack(numbers) if numbers else np.empty((X.shape[0], 0))
+    if not codes:
+        return dense
+    return Mixed(dense, np.column_stack(codes), levels, of_codes, names)
+
+
+def _columns(X: Any) -> list[Any]:
+    return [X[name] for name in X.columns]
+
+
+def _holds_words(values: Any) -> bool:
+    kind = values.dtype
+    if str(kind).lower().startswith(CATEGORIES):
+        return True
+    if isinstance(kind, np.dtype) and kind.kind in "biufmM":
+        return kind.kind in "mM"
+    if not isinstance(kind, np.dtype) and str(kind).lower().startswith(NUMBERS):
+        return False
+    return not _all_numbers(values)
+
+
+def _all_numbers(values: Any) -> bool:
+    try:
+        np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        return False
+    flat = np.asarray(values, dtype=object)
+    return not any(isinstance(value, str) for value in flat.tolist())
+
+
+def _categories(name: str, values: Any) -> tuple[Array, Array]:
+    """The different values of a column as text, and which each row has."""
+    flat = np.asarray(values, dtype=object)
+    if str(values.dtype).lower().startswith(("date", "time", "duration", "period", "<m8", "<M8")):
+        raise _unreadable(name, "dates")
+    texts = []
+    for value in flat.tolist():
+        if value is None or value != value or type(value).__name__ in ("NAType", "NaTType"):
+            texts.append(MISSING)
+        elif isinstance(value, str | bool | int | float | np.bool_):
+            texts.append(str(value))
+        else:
+            raise _unreadable(name, f"values of type {type(value).__name__}")
+    levels, codes = np.unique(np.array(texts, dtype=object), return_inverse=True)
+    if len(levels) > max(2, MOST_DIFFERENT * len(flat)):
+        raise _unreadable(
+            name, f"{len(levels):,} different texts in {len(flat):,} rows, as names and prose have"
+        )
+    return levels, codes.astype(np.int32)
+
+
+def _unreadable(name: str, what: str) -> InputError:
+    return InputError(
+        f"X has {what} in column {name!r}; leave it out, ", Parameter("exclude", [name]),
+        ", or encode it as numbers.",
+    )  # fmt: skip
