@@ -18,7 +18,7 @@ from mmfs.kernels.copies import fingerprint_vectors, repeated_among
 from mmfs.per_row import PLAIN, PerRow, effective_rows, read_per_row, weights_with_classes
 from mmfs.progress import progress_of
 from mmfs.relevance import relevance_of
-from mmfs.sources import Elsewhere, as_source, elsewhere, is_dask
+from mmfs.sources import Elsewhere, Mixed, as_source, elsewhere, is_dask
 from mmfs.target import Target, encode_target
 from mmfs.validation import Rule, check_columns, check_scanned, read_input
 
@@ -63,7 +63,7 @@ def first_scan(
     per_row: PerRow = PLAIN, class_weight: Any = None,
 ) -> Data:  # fmt: skip
     """Scan X once: mean and scale of every column, its products with the target."""
-    target, counts = encode_target(y, task), class_weight is None
+    target, counts = encode_target(y, task, per_row.weights), class_weight is None
     if not counts:
         per_row = replace(per_row, weights=weights_with_classes(y, target, per_row, class_weight))
     adjustment = per_row.adjustment(len(target.Y), center)
@@ -158,7 +158,11 @@ class Selector(SelectorMixin, BaseEstimator):
         how = self if how is None else how
         task = options.get("task", getattr(how, "task", "auto"))
         center = options.get("center", getattr(how, "center", True))
-        X, y = read_input(self, X, y, needs_y=True)
+        asked = "auto" if task == "classes" else task
+        X, y, known = read_input(self, X, y, needs_y=True, task=asked, how=how)
+        if task == "classes" and known == "survival":
+            raise ValueError(f"{type(self).__name__} is for classes, but y holds censored times.")
+        task = task if task == "classes" else known
         class_weight = getattr(how, "class_weight", None)
         data = first_scan(X, y, task, center, self.n_jobs, per_row, class_weight)
         names = getattr(self, "feature_names_in_", None)
@@ -183,14 +187,17 @@ class Selector(SelectorMixin, BaseEstimator):
     def transform(self, X: Any) -> Any:
         """X reduced to the selected columns, in their original order.
 
-        Compressed columns stay compressed columns, and so do those of a store; Dask collections
-        and frames with columns of categories stay what they are; what else goes in comes out as scikit-learn's selectors would have it.
+        Compressed columns stay compressed columns, and so do those of a store; Dask collections,
+        and frames with columns of categories, stay what they are; what else goes in comes out as
+        scikit-learn's selectors would have it.
         """
         check_is_fitted(self)
         if is_dask(X):
             check_columns(self, X)
             chosen = np.sort(self.indices_)
             return X.iloc[:, chosen] if hasattr(X, "iloc") else X[:, chosen]
+        if isinstance(X, Mixed):
+            return X[:, np.sort(self.indices_)]
         if holds_words(X):
             validate_data(self, X, reset=False, skip_check_array=True)
             return _safe_indexing(X, np.sort(self.indices_), axis=1)

@@ -26,13 +26,20 @@ from sklearn.svm import LinearSVC
 
 from mmfs.base import Data
 from mmfs.baselines import FCBF, FGM, GDM, MRMR, QPFS, SVMRFE, MaxRel
-from mmfs.model_selection.base import check_resampled, select_from_part, settle_task, with_warnings
+from mmfs.model_selection.base import (
+    check_resampled,
+    features_beside,
+    select_from_part,
+    settle_task,
+    with_warnings,
+)
 from mmfs.model_selection.cv import splitter
 from mmfs.model_selection.judging import default_estimator, for_estimators, judged, name_of_score
 from mmfs.optional import require
 from mmfs.order import in_order
 from mmfs.per_row import PerRow, read_per_row
 from mmfs.selector import MMFS
+from mmfs.sources import Mixed
 from mmfs.target import Target
 from mmfs.validation import aligned, is_int, refuse_elsewhere
 from mmfs.warn import warn_caller
@@ -42,6 +49,7 @@ Ranking = Callable[[Target, Any, Array, PerRow, int], Array]  # the k best colum
 
 NUMBERS_COMPARED = (1, 2, 5, 10, 20, 50, 100)
 FOR_CLASSES = {"fgm", "gdm", "svmrfe", "chi2", "l1_svm"}
+MMFS_ALONE = ("must_include", "exclude", "feature_groups")
 USUAL = ("mmfs", "mrmr", "fcbf", "svmrfe", "f_test", "chi2", "l1_svm")
 
 
@@ -61,7 +69,7 @@ def _ours(selector: Any, nested: bool) -> Method:
 
 def _filter(for_classes: Any, for_quantities: Any = None) -> Method:
     def rank(target: Target, X: Any, y: Array, per_row: PerRow, k: int) -> Array:
-        per_row.refuse("it")
+        _refuse_tables(X, per_row)
         score = for_classes if target.of_classes else for_quantities
         if score is None:
             raise ValueError("it is for classes, but y holds quantities.")
@@ -73,8 +81,14 @@ def _filter(for_classes: Any, for_quantities: Any = None) -> Method:
     return Method(rank, nested=True)
 
 
-def _l1_svm(target: Target, X: Any, y: Array, per_row: PerRow, k: int) -> Array:
+def _refuse_tables(X: Any, per_row: PerRow) -> None:
     per_row.refuse("it")
+    if isinstance(X, Mixed):
+        raise ValueError("it takes numbers alone, but X has columns of categories.")
+
+
+def _l1_svm(target: Target, X: Any, y: Array, per_row: PerRow, k: int) -> Array:
+    _refuse_tables(X, per_row)
     scale = StandardScaler(with_mean=not sp.issparse(X))
     svm = LinearSVC(penalty="l1", dual=False, max_iter=10_000, random_state=0)
     weights = np.abs(make_pipeline(scale, svm).fit(X, y)[-1].coef_).sum(axis=0)
@@ -222,11 +236,13 @@ def compare(
     per_row = read_per_row(X, sample_weight, covariates)
     data = options._read(X, y, options, per_row)
     target, labels, groups = data.target, for_estimators(data), aligned(X, groups, "groups")
+    if target.censored:
+        raise ValueError("compare knows classes and quantities; y holds censored times.")
     if target.several:
         raise ValueError("compare takes one target; y has several columns.")
     made = _methods(methods, options, data)
-    numbers = _numbers(n_features, data.columns.n_usable)
-    judge = default_estimator(target) if estimator is None else estimator
+    numbers = _numbers(n_features, features_beside(data, options, options)[1])
+    judge = default_estimator(data) if estimator is None else estimator
     scorer = check_scoring(judge, scoring=scoring)
     dummy = DummyClassifier() if target.of_classes else DummyRegressor()
     splits = list(splitter(cv, target, random_state, groups).split(data.X, labels, groups))
@@ -246,6 +262,9 @@ def compare(
                 done, total = fold * len(made) + turn, len(splits) * len(made)
                 progress(f"{name}, fold {fold + 1} of {len(splits)}", done, total)
             if name in problems:
+                continue
+            if name != "mmfs" and (told := [o for o in MMFS_ALONE if getattr(options, o)]):
+                problems[name] = f"it does not know {told[0]}."
                 continue
             try:
                 work = (method, target, X_train, y_train, seen, numbers)
@@ -268,7 +287,11 @@ def compare(
 def _methods(asked: Sequence[str] | None, options: MMFS, data: Data) -> dict[str, Method]:
     """Those asked for, or the usual ones that suit the data."""
     if asked is None:
-        unsuited = {"chi2"} if data.X.min() < 0 else set()
+        unsuited = {"chi2"}
+        if isinstance(data.X, Mixed) or data.columns.n_missing:
+            unsuited |= set(USUAL) - {"mmfs"}
+        elif data.X.min() >= 0:
+            unsuited = set()
         if not data.target.of_classes:
             unsuited |= FOR_CLASSES
         asked = [name for name in USUAL if name not in unsuited]

@@ -72,6 +72,7 @@ def explain(record: FittedRecord, X: Any, features: Any, n_dropped: int, names: 
         terms, at = similar * weights, np.searchsorted(J, j)
         causes = {kept[c]: float(terms[c]) for c in np.flatnonzero(terms) if kept[c] != j}
         causes |= given.get(j, {})
+        needed = b if record.costs is None else b * float(record.costs[j])
         in_any_case = j in record.indices[: record.n_included]
         row = {
             "feature": name(j),
@@ -80,13 +81,13 @@ def explain(record: FittedRecord, X: Any, features: Any, n_dropped: int, names: 
             "weight": float(record.weights[place[j]]) if j in place else 0.0,
             "relevance": float(relevance[at]),
             "redundancy": float(sum(causes.values())),
-            "margin": float(terms.sum() + b - tau * known.relevance[at]),
+            "margin": float(terms.sum() + needed - tau * known.relevance[at]),
             "causes": {name(c): causes[c] for c in sorted(causes, key=lambda c: -causes[c])},
         }
         alike = tuning.SAME * np.sqrt(known.own[at] * known.own[np.searchsorted(J, kept)])
         twins = np.flatnonzero((similar >= alike) & (kept != j))
         twin = name(kept[twins[0]]) if len(twins) else None
-        row["why"] = _sentence(row, twin, tau, b) if known.usable[at] else "constant"
+        row["why"] = _sentence(row, twin, tau, needed) if known.usable[at] else "constant"
         if in_any_case:
             row |= {"margin": 0.0, "why": "selected: must be in"}
         elif not known.usable[at] and relevance[at] > 0:
@@ -199,7 +200,7 @@ def _data_parts(record: FittedRecord, X: Any, J: Array) -> Array:
         return np.arange(len(J))
     owner = np.repeat(np.arange(len(J)), [len(record.features.columns[g]) for g in J.tolist()])
     part = _part(record, X, J)
-    return owner[part.of_data] if isinstance(part, Mixed) else owner
+    return owner[part.source.of_data] if isinstance(part, Mixed) else owner
 
 
 def _some_columns(record: FittedRecord, X: Any, J: Array, adjusted: bool = True) -> KnownColumns:

@@ -15,7 +15,7 @@ import scipy.sparse as sp
 from mmfs.errors import InputError, Parameter
 from mmfs.names import columns_asked
 from mmfs.per_row import PerRow
-from mmfs.sources import Mixed
+from mmfs.sources import SideBySide
 
 Array = np.ndarray
 
@@ -114,8 +114,8 @@ def _groups(groups: Any, names: Any, n_columns: int) -> dict[Any, Array]:
 
 def shape_of(source: Any) -> tuple[int, Array | None]:
     """Columns of X; and of every column of the data that of X, where these are others."""
-    if isinstance(source, Mixed):
-        return source.n_columns, source.of_data
+    if isinstance(source, SideBySide):
+        return int(source.of_data.max()) + 1, source.of_data
     return source.shape[1], None
 
 
@@ -177,3 +177,35 @@ def values_of(source: Any, J: Array, per_row: PerRow) -> Array:
     if not np.isfinite(values).all():
         raise InputError(Parameter("must_include"), " names a column that holds infinity.")
     return values
+
+
+def costs_of(costs: Any, names: Any, n_columns: int, features: Features | None) -> Array | None:
+    """Of every feature, positive; those of several columns cost as much as these together."""
+    if costs is None:
+        return None
+    if hasattr(costs, "to_dict") and hasattr(costs, "index"):
+        costs = costs.to_dict()
+    if isinstance(costs, Mapping):
+        given = {str(name): cost for name, cost in costs.items()}
+        known = [str(j) for j in range(n_columns)] if names is None else [str(n) for n in names]
+        if lost := [name for name in known if name not in given]:
+            raise ValueError(
+                f"costs has no value for {lost[0]!r} ({len(lost):,} of {n_columns:,} columns are "
+                "not named); name them all."
+            )
+        costs = [given[name] for name in known]
+    try:
+        values = np.array(costs, dtype=np.float64).ravel()
+    except (TypeError, ValueError):
+        raise ValueError("costs must hold one number for every column of X.") from None
+    if len(values) != n_columns:
+        raise ValueError(f"costs has {len(values):,} values, but X has {n_columns:,} columns.")
+    bad = np.flatnonzero(~(np.isfinite(values) & (values > 0)))
+    if len(bad):
+        raise ValueError(
+            f"costs must be positive, but column {bad[0]} costs {values[bad[0]]:g}; what is free "
+            "may have a small cost, and what is paid for be in must_include."
+        )
+    if features is None:
+        return values
+    return np.bincount(features.of_column, values, features.n_features)

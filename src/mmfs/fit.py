@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from mmfs.errors import InputError, Parameter
 from mmfs.features import Features
 from mmfs.order import in_order
 from mmfs.per_row import PerRow
@@ -32,6 +33,9 @@ Array = np.ndarray
 
 # Level of significance: from this probability on, chance explains the largest relevance.
 CHANCE = 0.05
+
+# Rounding of sums of costs; fits in which the number that can be paid for is found.
+BUDGET_ROUNDING, BUDGET_ROUNDS = 1e-12, 4
 
 # Dropped columns that are remembered, the most relevant ones.
 REMEMBERED = 1_000
@@ -69,6 +73,7 @@ class FittedRecord:
     n_iter: int
     n_scans: int
     # Of all columns.
+    costs: Array | None  # their mean is 1
     n_usable: int
     n_constant: int
     n_duplicate: int
@@ -96,11 +101,25 @@ class Fit:
 def fit(prepared: PreparedProblem, rng: np.random.Generator) -> Fit:
     """Solve the problem, rank the columns, remember what is to be known."""
     settings, problem = prepared.settings, prepared.problem
-    k, n_in = prepared.number(settings.n_features_to_select), len(prepared.included)
+    k = prepared.number(settings.n_features_to_select)
     options = solver_options(settings, rng)
-    rule = prepared.gamma_rule(settings.gamma, None if k is None else max(k, 1))
     remote = prepared.data is not None and prepared.data.columns.source.remote
     kept = keeps_scores(settings.keep_scores, prepared.n_columns, remote)
+    if settings.budget is None:
+        ranked_by, solution, selected = _ranked(prepared, k, kept, rng, options)
+    else:
+        ranked_by, solution, selected = _within_budget(prepared, k, kept, rng, options)
+    weights, b = weights_among(problem, solution, selected, rng)
+    record = _record(prepared, solution, selected, ranked_by, weights, b)
+    return Fit(prepared, solution, record, options)
+
+
+def _ranked(
+    prepared: PreparedProblem, k: int | None, kept: bool, rng: np.random.Generator, options: dict
+) -> tuple[str, Solution, Array]:
+    """How k columns were ranked, the joint solution, and these."""
+    settings, problem = prepared.settings, prepared.problem
+    rule = prepared.gamma_rule(settings.gamma, None if k is None else max(k, 1))
     solution = solve(problem, rule, solver=settings.solver, whole=kept, **options)
     ranked_by, order = "alpha", None
     if settings.rank == "path":
@@ -112,11 +131,49 @@ def fit(prepared: PreparedProblem, rng: np.random.Generator) -> Fit:
         assert solution.gamma is not None
         order = order_of_elimination(problem, support, weights, solution.gamma, rng)
     selected = ranked(problem, solution, k, order)
-    if len(selected) + n_in == 0:  # at least one is promised
+    if len(selected) + len(prepared.included) == 0:  # at least one is promised
         selected = ranked(problem, solution, 1)
-    weights, b = weights_among(problem, solution, selected, rng)
-    record = _record(prepared, solution, selected, ranked_by, weights, b)
-    return Fit(prepared, solution, record, options)
+    return ranked_by, solution, selected
+
+
+def _within_budget(
+    prepared: PreparedProblem, k: int | None, kept: bool, rng: np.random.Generator, options: dict
+) -> tuple[str, Solution, Array]:
+    """As `_ranked`, of those that can be paid for; of so many as that are, in the end.
+
+    How features rank depends a little on how many are asked for. So that many are asked for again.
+    """
+    assert prepared.costs is not None and prepared.settings.budget is not None
+    costs = prepared.costs if prepared.left is None else prepared.costs[prepared.left]
+    r = np.concatenate(prepared.problem.Q.ask(attrgetter("relevance")))
+    left = prepared.settings.budget - float(prepared.costs[prepared.included].sum())
+    cheapest = np.sort(costs[np.isfinite(r)])
+    most = int(np.searchsorted(np.cumsum(cheapest), left * (1 + BUDGET_ROUNDING), side="right"))
+    if left < 0 or (most == 0 and len(prepared.included) == 0):
+        least = prepared.costs[prepared.included].sum() if left < 0 else cheapest[0]
+        raise InputError(
+            Parameter("budget", prepared.settings.budget), f" is less than {least:g}, what ",
+            *((Parameter("must_include"), " costs") if left < 0 else ("the cheapest costs",)),
+            "; raise it.",
+        )  # fmt: skip
+    asked = most if k is None else min(k, most)
+    for _ in range(BUDGET_ROUNDS):
+        ranked_by, solution, selected = _ranked(prepared, asked, kept, rng, options)
+        paid = _paid_for(selected, costs[selected], left)
+        if len(paid) >= asked - 1 or len(paid) == 0:
+            break
+        asked = len(paid) if k is None else min(k, max(len(paid), 1))
+    return ranked_by, solution, paid
+
+
+def _paid_for(J: Array, costs: Array, budget: float) -> Array:
+    """Of columns in rank order those that can be paid for, one after the other."""
+    kept, budget = [], budget * (1 + BUDGET_ROUNDING)
+    for place, cost in enumerate(costs.tolist()):
+        if cost <= budget:
+            kept.append(place)
+            budget -= cost
+    return J[kept]
 
 
 @one_thread
@@ -166,7 +223,7 @@ def _record(
     b: float,
 ) -> FittedRecord:
     certificate, problem = solution.certificate, prepared.problem
-    relevant = problem.Q.most_relevant(REMEMBERED + len(selected))[0]
+    relevant = prepared.similarity.most_relevant(REMEMBERED + len(selected))[0]
     dropped = relevant[~np.isin(relevant, selected)][:REMEMBERED]
     return FittedRecord(
         settings=replace(prepared.settings, progress=None),
@@ -178,12 +235,15 @@ def _record(
         indices=prepared.selection(selected),
         n_included=len(prepared.included),
         ranked_by=ranked_by,
-        weights=np.concatenate([np.full(len(prepared.included), np.nan), weights]),
+        weights=np.concatenate(
+            [np.full(len(prepared.included), np.nan), weights / _costs(prepared, selected)]
+        ),
         b=b,
         facts=problem.Q.facts_of(selected),
         runners_up=prepared.original(dropped),
         support=prepared.original(solution.J),
-        alpha=solution.weights,
+        alpha=solution.weights / _costs(prepared, solution.J),
+        costs=prepared.unit_costs,
         gamma=solution.gamma,
         joint_b=certificate.b,
         relative_gap=certificate.relative_gap,
@@ -200,16 +260,24 @@ def _record(
     )
 
 
+def _costs(prepared: PreparedProblem, J: Array) -> Array | float:
+    """Of columns of the problem, if any have one; weights of the problem are theirs times these."""
+    costs = prepared.unit_costs
+    return 1.0 if costs is None else costs[prepared.original(J)]
+
+
 def _scores(prepared: PreparedProblem, solution: Solution) -> dict[str, Array] | None:
     """Of every column relevance, redundancy and gradient in the joint solution, if kept."""
     certificate = solution.certificate
     if certificate.redundancies is None:
         return None
-    r = np.maximum(np.concatenate(prepared.problem.Q.ask(attrgetter("relevance"))), 0.0)
-    gradient = certificate.redundancies + certificate.b - prepared.problem.tau * r
+    r = np.maximum(np.concatenate(prepared.similarity.ask(attrgetter("relevance"))), 0.0)
+    costs = _costs(prepared, np.arange(len(r)))
+    redundancy = certificate.redundancies * costs
+    gradient = redundancy + certificate.b * costs - prepared.problem.tau * r
     return {
         "relevance_": prepared.spread(r, 0.0),
-        "redundancy_": prepared.spread(certificate.redundancies, 0.0),
+        "redundancy_": prepared.spread(redundancy, 0.0),
         "gradient_": prepared.spread(gradient, certificate.b),
     }
 
@@ -227,5 +295,6 @@ def _chance(prepared: PreparedProblem, solution: Solution) -> float | None:
     best, Y = in_order(-support.relevance, CHANCE_PERMUTATIONS), data.target.Y
     if len(best) == 0 or not n_permutations(*Y.shape):
         return likely
-    F = support.block.only(best).dense()
-    return max(likely, permuted_chance(F, support.relevance[best], prepared.n_usable, Y))
+    F, r = support.block.only(best).dense(), support.relevance[best]
+    r = r * _costs(prepared, support.J[best])
+    return max(likely, permuted_chance(F, r, prepared.n_usable, Y))

@@ -6,11 +6,13 @@ import numpy as np
 
 from mmfs.errors import InputError, Parameter
 from mmfs.names import columns_asked
-from mmfs.per_row import CATEGORIES
 from mmfs.sources import Mixed
 from mmfs.sources.mixed import MISSING
 
 Array = np.ndarray
+
+# What data frames call columns of categories.
+CATEGORIES = ("category", "categorical", "enum")
 
 # What types of columns of numbers are called beside NumPy's.
 NUMBERS = ("int", "float", "uint", "bool", "decimal")
@@ -34,7 +36,7 @@ def read_frame(X: Any, exclude: Any = None) -> Mixed | Array:
     An array if all of the others hold numbers.
     """
     names = np.array([str(name) for name in X.columns], dtype=object)
-    out = columns_asked(exclude, names, len(names), "exclude") if exclude is not None else []
+    out = [] if exclude is None else columns_asked(exclude, names, len(names), "exclude").tolist()
     numbers, codes, levels = [], [], []
     of_codes = np.zeros(len(names), dtype=bool)
     for j, values in enumerate(_columns(X)):
@@ -90,12 +92,34 @@ def _categories(name: str, values: Any) -> tuple[Array, Array]:
             texts.append(str(value))
         else:
             raise _unreadable(name, f"values of type {type(value).__name__}")
+    if not str(values.dtype).lower().startswith(CATEGORIES):
+        _refuse_numbers(name, texts)
     levels, codes = np.unique(np.array(texts, dtype=object), return_inverse=True)
     if len(levels) > max(2, MOST_DIFFERENT * len(flat)):
         raise _unreadable(
             name, f"{len(levels):,} different texts in {len(flat):,} rows, as names and prose have"
         )
     return levels, codes.astype(np.int32)
+
+
+def _refuse_numbers(name: str, texts: list[str]) -> None:
+    """Where most of what is there can be read as numbers, it may be meant as numbers."""
+    there = [text for text in texts if text != MISSING]
+    others = [text for text in there if not _is_number(text)]
+    if 2 * len(others) < len(there):
+        other = f", and {others[0]!r}" if others else ""
+        raise InputError(
+            f"X has numbers as text in column {name!r}{other}; make it a column of numbers, or of "
+            "categories by .astype('category').",
+        )  # fmt: skip
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _unreadable(name: str, what: str) -> InputError:

@@ -2,11 +2,10 @@
 
 import difflib
 from fnmatch import fnmatchcase
+from numbers import Integral
 from typing import Any
 
 import numpy as np
-
-from mmfs.validation import is_int
 
 Array = np.ndarray
 
@@ -36,8 +35,8 @@ def columns_asked(features: Any, names: Any, n_columns: int, what: str = "featur
 
 
 def _columns(feature: Any, where: dict[str, int], n_columns: int, what: str) -> list[int]:
-    if is_int(feature):
-        if 0 <= feature < n_columns:
+    if isinstance(feature, Integral) and not isinstance(feature, bool):
+        if 0 <= int(feature) < n_columns:
             return [int(feature)]
         raise ValueError(f"there is no column {feature}; X has columns 0 to {n_columns - 1:,}.")
     if not isinstance(feature, str):

@@ -10,13 +10,11 @@ from sklearn.utils.class_weight import compute_sample_weight
 
 from mmfs.columns import Adjustment
 from mmfs.errors import InputError, Parameter
+from mmfs.frames import CATEGORIES
 from mmfs.target import Target
 from mmfs.validation import aligned
 
 Array = np.ndarray
-
-# What data frames call columns of categories.
-CATEGORIES = ("category", "categorical", "enum")
 
 # Different values of a covariate that is a category, at most: each takes a degree of freedom.
 MOST_LEVELS = 1_000

@@ -10,6 +10,7 @@ from mmfs.base import Data, first_scan
 from mmfs.errors import InputError, Parameter
 from mmfs.features import (
     Features,
+    costs_of,
     data_columns,
     decided,
     features_of,
@@ -18,7 +19,7 @@ from mmfs.features import (
     values_of,
 )
 from mmfs.hsic import HSIC, as_hsic
-from mmfs.kernels import Grouped, Precomputed, similarity_of
+from mmfs.kernels import Grouped, Precomputed, Similarity, WithCosts, similarity_of
 from mmfs.per_row import PLAIN, PerRow
 from mmfs.problem import NONE, Problem
 from mmfs.relevance import (
@@ -72,6 +73,7 @@ class PreparedProblem:
     features: Features | None = None  # where columns of the problem are these
     included: Array = field(default_factory=NONE.copy)  # what is selected in any case
     n_excluded: int = 0  # and what never is
+    costs: Array | None = None  # of features, as given
 
     @property
     def n_scans(self) -> int:
@@ -105,9 +107,8 @@ class PreparedProblem:
         """Values that are not there, of columns that may be selected."""
         if self.data is None:
             return 0
-        columns = self.data.columns
-        unknown = columns.source.n_unknown if isinstance(columns.source, Mixed) else 0
-        return columns.n_missing + unknown
+        X, columns = self.data.X, self.data.columns
+        return columns.n_missing + (X.n_unknown if isinstance(X, Mixed) else 0)
 
     @property
     def n_constant(self) -> int:
@@ -115,8 +116,19 @@ class PreparedProblem:
         return self.n_features - self.n_usable - decided
 
     @property
+    def similarity(self) -> Similarity:
+        """Without costs."""
+        Q = self.problem.Q
+        return Q.Q if isinstance(Q, WithCosts) else Q
+
+    @property
+    def unit_costs(self) -> Array | None:
+        """Of features on a scale on which their mean is 1, as the problem has them."""
+        return None if self.costs is None else self.costs / self.costs.mean()
+
+    @property
     def largest_relevance(self) -> float:
-        return self.problem.r_max / self.problem.tau
+        return float(self.similarity.most_relevant(1)[1].max(initial=-np.inf))
 
     @cached_property
     def level_of_chance(self) -> float:
@@ -134,8 +146,7 @@ class PreparedProblem:
             return None
         largest, center = self.largest_relevance, self.settings.center
         target, n_rows = self.data.target, self.n_effective
-        if isinstance(self.problem.Q, Grouped):
-            Q = self.problem.Q
+        if isinstance(Q := self.similarity, Grouped):
             return chance_of_groups(Q.squares, Q.ranks, Q.usable, n_rows, Q.width)
         return chance_of(self.kind, largest, self.n_usable, target, n_rows, center)
 
@@ -157,6 +168,10 @@ class PreparedProblem:
     def selection(self, J: Array) -> Array:
         """The same, behind those that are in any case."""
         return np.concatenate([self.included, self.original(J)]).astype(np.intp)
+
+    def columns_of(self, selection: Array) -> Array:
+        """Columns of X of features that were selected."""
+        return selection if self.features is None else self.features.columns_of(selection)
 
     def spread(self, values: Array, of_empty: float) -> Array:
         """Values of all columns of X from those of the problem."""
@@ -317,17 +332,35 @@ def prepare(
         )  # fmt: skip
         columns.set_relevance(r)
     if features is None:
-        Q = similarity_of(settings.kernel, columns, target.Y.shape[1])
+        Q: Similarity = similarity_of(settings.kernel, columns, target.Y.shape[1])
     else:
         Q = Grouped(columns, features.of_data, features.data_columns, data.n_effective)
+    costs = costs_of(settings.costs, names, n_columns, features)
+    check_costs(settings, costs)
+    if costs is not None:
+        problem_costs = costs if left is None else costs[left]
+        Q = WithCosts(Q, problem_costs / costs.mean())
     by_formula = isinstance(kind, HSIC) or (isinstance(kind, str) and kind != "mutual_info")
+    by_formula = by_formula and costs is None
     # Relevances of groups may exceed 1, and weights are bounded on their scale.
     scale = 1.0 if features is None else max(1.0, float(Q.most_relevant(1)[1].max(initial=0.0)))
     problem = Problem(Q, settings.tau, scale * float(settings.C), copies_agree=by_formula)
     return PreparedProblem(
         problem, settings, kind, replace(data, X=X), n_columns, left, per_row, features, included,
-        len(excluded),
+        len(excluded), costs,
     )  # fmt: skip
+
+
+def check_costs(settings: Settings, costs: Array | None) -> None:
+    if costs is None and settings.budget is not None:
+        raise InputError(
+            Parameter("budget", settings.budget), " needs ", Parameter("costs"), "; pass what each "
+            "feature costs.",
+        )  # fmt: skip
+    if costs is not None and settings.solver != "working_set":
+        raise InputError(
+            Parameter("costs"), " take ", Parameter("solver", "working_set"), "; leave it."
+        )
 
 
 def check_groups(settings: Settings, source: Any, categories: bool) -> None:

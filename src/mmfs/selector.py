@@ -11,7 +11,6 @@ from sklearn.utils.validation import check_is_fitted
 from mmfs.base import Few, PerColumn, WeightedSelector
 from mmfs.explain import explain, noise_of
 from mmfs.fit import Fit, FittedRecord, fit
-from mmfs.frames import holds_words, read_frame
 from mmfs.hsic import HSIC
 from mmfs.kernels import KERNELS
 from mmfs.optional import require
@@ -152,9 +151,12 @@ class MMFS(WithPath):
     solver : {"working_set", "dcd", "qp"}, default="working_set"
         All reach the same optimum: a few scans of the data; the paper's coordinate descent
         over all columns; a general QP library (small data; needs `mmfs[qp]`).
-    task : {"auto", "classification", "regression"}, default="auto"
-        Whether y holds classes or quantities. "auto": text, categories and booleans are classes,
-        and so are whole numbers, if two are distinct, or at most 50 and a third of the instances.
+    task : {"auto", "classification", "regression", "survival"}, default="auto"
+        Whether y holds classes or quantities, or events and times, some of them censored. "auto":
+        text, categories and booleans are classes, and so are whole numbers, if two are distinct, or
+        at most 50 and a third of the instances; a structured array, as scikit-survival makes it,
+        holds events and times. For "survival" y may also be a frame with two such columns, or an
+        array with events (0 or 1) first.
     class_weight : None, "balanced" or dict, default=None
         Weights of the classes, by which those of their rows are multiplied; "balanced" makes all
         classes weigh the same.
@@ -166,6 +168,12 @@ class MMFS(WithPath):
         add to these. And columns that never are. Names may be patterns, such as "zip*".
     feature_groups : dict or list of groups, default=None
         Columns, by name or number, that are kept or dropped as one feature; K counts features.
+    costs : array, Series or dict, default=None
+        What each column costs, by number or by name. A feature that costs twice as much as another
+        needs twice as much relevance that others have left; only ratios of costs matter.
+    budget : float or None, default=None
+        What all selected features may cost, at most: features are taken in rank order as long as
+        they can be paid for.
     tol : float, default=1e-4
         Relative duality gap at which to stop.
     max_iter : int, default=1000
@@ -260,6 +268,7 @@ class MMFS(WithPath):
         "task": TASK,
         "class_weight": CLASS_WEIGHT,
         "missing": one_of("allow", "refuse"),
+        "budget": Rule(lambda v: v is None or POSITIVE.holds(v), "a positive number, or None"),
         "tol": POSITIVE,
         "max_iter": WHOLE,
         "keep_scores": KEEP,
@@ -283,6 +292,8 @@ class MMFS(WithPath):
     must_include: Any = None
     exclude: Any = None
     feature_groups: Any = None
+    costs: Any = None
+    budget: float | None = None
     tol: float = 1e-4
     max_iter: int = 1000
     keep_scores: bool | str = "auto"
@@ -310,12 +321,12 @@ class MMFS(WithPath):
         rng = check_random_state(self.random_state)
         if is_name(self.kernel, "precomputed"):
             refuse_rows(self, per_row)
-            Q, y = read_input(self, X, y, needs_y=False)
+            Q, y, _ = read_input(self, X, y, needs_y=False)
             prepared = prepare_similarities(settings, Q, y)
         else:
             settings = replace(settings, relevance=by_name(settings.relevance, X))
-            table = read_frame(X, self.exclude) if holds_words(X) else None
-            X, y = read_input(self, X, y, needs_y=True, table=table)
+            X, y, task = read_input(self, X, y, needs_y=True, task=self.task)
+            settings = replace(settings, task=task)
             names = getattr(self, "feature_names_in_", None)
             prepared = prepare(settings, X, y, rng, names, per_row)
         return prepared, np.random.default_rng(rng.randint(2**31))
@@ -371,7 +382,7 @@ class MMFS(WithPath):
         """
         check_is_fitted(self)
         require("pandas", "explain", "explain()")  # before anything is read
-        X = read_again(self, X, read_frame(X, self.exclude) if holds_words(X) else None)
+        X = read_again(self, X)
         names = names_of_columns(self, X, names)
         return explain(self._record, X, features, n_dropped, names)
 

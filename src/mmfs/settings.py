@@ -27,6 +27,8 @@ class Settings:
     must_include: Any
     exclude: Any
     feature_groups: Any
+    costs: Any
+    budget: float | None
     tol: float
     max_iter: int
     keep_scores: bool | str

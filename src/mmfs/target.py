@@ -11,6 +11,13 @@ from scipy.linalg import null_space, qr
 from scipy.stats import rankdata
 
 from mmfs.errors import InputError, Parameter
+from mmfs.survival import (
+    SURVIVAL,
+    as_survival,
+    is_structured,
+    martingale_residuals,
+    names_survival,
+)
 
 Array = np.ndarray
 
@@ -31,10 +38,8 @@ CONSTANT_TARGET = 1e-12
 # What covariates leave of a target is rounding error, if it is not more than this beside it.
 LEFT_OF_TARGET = 1e-8
 
-# Two columns of which one is called like the first of these, the other like the second, are the
-# outcome of a survival study.
-TIMES = ("time", "duration", "days", "months", "years", "survival", "follow")
-EVENTS = ("event", "status", "death", "dead", "died", "censor", "relapse", "failure")
+# Labels at once, times rows, that are made dense.
+MOST_LABELS = 100_000_000
 
 
 @dataclass(frozen=True)
@@ -45,10 +50,17 @@ class Target:
     labels: Array
     n_labels: int
     values: Array | None  # the numbers themselves, for one real output
+    censored: bool = False  # whether these are residuals of times
 
     @property
     def of_classes(self) -> bool:
         return self.n_labels > 0 and self.values is None
+
+    @property
+    def task(self) -> str:
+        if self.censored:
+            return "survival"
+        return "classification" if self.of_classes else "regression"
 
     @property
     def several(self) -> bool:
@@ -85,16 +97,19 @@ class Target:
         order = np.random.default_rng(0).permutation(len(self.Y))
         labels = self.labels if self.several else self.labels[order]
         values = None if self.values is None else self.values[order]
-        return Target(self.Y[order], labels, self.n_labels, values)
+        return replace(self, Y=self.Y[order], labels=labels, values=values)
 
 
-def encode_target(y: Array, task: str = "auto") -> Target:
+def encode_target(y: Array, task: str = "auto", weights: Array | None = None) -> Target:
     """Classes become indicators, real outputs themselves; both centred and orthonormal.
 
     "auto": text and booleans are classes, and so are whole numbers, if there are at most 50 of
     them and at least three times as many instances (or two of them). "classes": for a method that
-    knows nothing else.
+    knows nothing else. "survival": y holds events and times, and rows may have weights.
     """
+    if task == "survival":
+        residuals = martingale_residuals(y, weights)
+        return replace(_quantities(residuals), censored=True)
     y = _plain(np.asarray(y))
     if y.dtype.kind == "f" and not np.isfinite(y).all():
         raise ValueError("y contains NaN or infinity; drop such rows of X and y.")
@@ -120,27 +135,36 @@ def encode_target(y: Array, task: str = "auto") -> Target:
 
 def refuse_other_targets(y: Any, task: str = "auto") -> None:
     """What is neither classes nor quantities, though it can be turned into an array."""
-    if fields := getattr(getattr(y, "dtype", None), "names", None):
-        raise ValueError(
-            f"y is a structured array with the fields {', '.join(fields)}; censored times are not "
-            f"taken: pass one field, such as y[{fields[-1]!r}], or a score computed of them."
-        )
-    if hasattr(y, "tocsr"):
-        raise InputError(
-            "y is a sparse matrix, as for several labels at once; pass one of its columns, or "
-            "y.toarray() with ", QUANTITIES, " to select for all of them together.",
-        )  # fmt: skip
     names = [str(name) for name in getattr(y, "columns", ())]
-    if task == "auto" and _names_survival(names):
+    if task == "auto" and names_survival(names):
         raise InputError(
-            f"y has the columns {', '.join(names)}, as for censored times, which are not taken; "
-            "pass one of them, or ", QUANTITIES, " if they are two quantities.",
+            f"y has the columns {', '.join(names)}; pass ", SURVIVAL, " if they are censored times "
+            "and events, or ", QUANTITIES, " if they are two quantities.",
         )  # fmt: skip
     for values in _columns_of(y):
         if _holds_dates(values):
             raise ValueError(
                 "y holds dates or durations; pass numbers, such as days since a date, or classes."
             )
+
+
+def settled(y: Any, task: str) -> tuple[Any, str]:
+    """y and its task where its type tells: events and times, or indicators of several labels."""
+    if task == "survival" or (task == "auto" and is_structured(y)):
+        return as_survival(y), "survival"
+    if fields := getattr(getattr(y, "dtype", None), "names", None):
+        raise ValueError(
+            f"y is a structured array with the fields {', '.join(fields)}; pass one of them, such "
+            f"as y[{fields[-1]!r}]."
+        )
+    if not hasattr(y, "tocsr"):
+        return y, task
+    if y.shape[0] * y.shape[1] > MOST_LABELS:
+        raise ValueError(
+            f"y holds {y.shape[1]:,} labels for {y.shape[0]:,} rows, which is too many at once; "
+            "pass some of its columns."
+        )
+    return y.toarray(), "regression" if y.shape[1] > 1 else task
 
 
 def plain_labels(y: Any) -> Any:
@@ -154,17 +178,6 @@ def plain_labels(y: Any) -> Any:
         [None if lost else str(value) for value, lost in zip(values, missing, strict=True)],
         dtype=object if any(missing) else None,
     )
-
-
-def _names_survival(names: list[str]) -> bool:
-    if len(names) != 2:
-        return False
-    a, b = (name.lower() for name in names)
-
-    def called(name: str, words: tuple[str, ...]) -> bool:
-        return any(word in name for word in words)
-
-    return (called(a, TIMES) and called(b, EVENTS)) or (called(b, TIMES) and called(a, EVENTS))
 
 
 def _columns_of(y: Any) -> Iterable[Any]:

@@ -13,9 +13,10 @@ from sklearn.utils.validation import validate_data
 
 from mmfs.columns import Columns
 from mmfs.errors import InputError, Parameter
+from mmfs.frames import holds_words, is_frame, read_frame
 from mmfs.relevance import RELEVANCES
-from mmfs.sources import Elsewhere, elsewhere, is_dask, is_store
-from mmfs.target import plain_labels, refuse_other_targets
+from mmfs.sources import Elsewhere, Mixed, elsewhere, is_dask, is_store
+from mmfs.target import plain_labels, refuse_other_targets, settled
 
 Array = np.ndarray
 
@@ -82,7 +83,7 @@ POSITIVE = Rule(lambda v: is_real(v) and 0 < v < np.inf, "a positive number")
 LOSS_WEIGHT = Rule(lambda v: is_real(v) and 1e-10 <= v <= 1e10, "a number from 1e-10 to 1e10")
 FLAG = Rule(lambda v: isinstance(v, bool | np.bool_), "True or False")
 KEEP = Rule(lambda v: is_name(v, "auto") or isinstance(v, bool), "'auto', True or False")
-TASK = one_of("auto", "classification", "regression")
+TASK = one_of("auto", "classification", "regression", "survival")
 CLASS_WEIGHT = Rule(
     lambda v: (
         v is None
@@ -110,43 +111,65 @@ def check_parameters(selector: Any) -> None:
             raise InputError(Parameter(name), f" must be {rule.wanted}, got {value!r}.")
 
 
-def read_input(selector: Any, X: Any, y: Any, needs_y: bool, table: Any = None) -> tuple[Any, Any]:
-    """X as an array, a CSC or CSR matrix or data elsewhere, y as an array.
+def read_input(
+    selector: Any, X: Any, y: Any, needs_y: bool, task: str = "auto", how: Any = None
+) -> tuple[Any, Any, str]:
+    """X as an array, a CSC or CSR matrix or data elsewhere, y as an array; and the task of y.
 
-    Finiteness of X is checked later. A `table` was made of a frame X that holds more than numbers.
+    Finiteness of X is checked later. Frames with columns of categories are for selectors that know
+    features of several columns: `how` is one.
     """
+    how = selector if how is None else how
+    knows_groups = hasattr(how, "feature_groups")
+    if isinstance(X, Mixed) and not knows_groups:
+        raise ValueError(
+            f"{type(how).__name__} takes numbers alone, but X has columns of categories."
+        )
     X = elsewhere(X)
     if isinstance(X, Elsewhere):
-        return X, _read_elsewhere(selector, X, y, needs_y)
+        return X, *_read_elsewhere(selector, X, y, needs_y, task)
     if needs_y:
-        y = aligned(X, y)
-        refuse_other_targets(y, getattr(selector, "task", "auto"))
+        y, task = settled(aligned(X, y), task)
+        refuse_other_targets(y, task)
         y = plain_labels(y)
     if np.ma.is_masked(X) or np.ma.is_masked(y):
         raise ValueError("X or y is a masked array, whose mask is not looked at; fill it.")
     if hasattr(X, "collect") and not hasattr(X, "shape"):
         raise ValueError(f"X is a {type(X).__name__}, not data; pass X.collect().")
-    if hasattr(X, "columns") and hasattr(X, "shape"):
+    if is_frame(X):
         _check_frame(X)
     options = {"accept_sparse": ("csc", "csr"), "dtype": "numeric", "ensure_all_finite": False}
     try:
         if not needs_y:
-            return validate_data(selector, X, **options), None
+            return validate_data(selector, X, **options), None, task
         refuse_missing_label(y)
-        if table is not None:
-            validate_data(selector, X, skip_check_array=True)
-            y = validate_data(selector, y=y, multi_output=True)
-            check_consistent_length(table, y)
-            return table, y
+        if isinstance(X, Mixed) or (knows_groups and holds_words(X)):
+            return *_read_table(selector, X, y, how), task
         Z, y = validate_data(selector, X, y, ensure_min_samples=2, multi_output=True, **options)
         if Z.dtype.kind in "mM":
             raise ValueError("X holds dates; encode them as numbers.")
-        return Z.astype(np.float64) if Z.dtype.kind not in "biuf" else Z, y
+        return Z.astype(np.float64) if Z.dtype.kind not in "biuf" else Z, y, task
+    except InputError:
+        raise
     except (ValueError, TypeError):
         column = _unreadable_column(X)
         if column is None:
             raise
     raise ValueError(f"X has {column}; encode it as numbers, or leave it out.")
+
+
+def _read_table(selector: Any, X: Any, y: Any, how: Any) -> tuple[Any, Array]:
+    """A frame, or a table that was made of one, that holds more than numbers; and y."""
+    table: Any = X
+    if isinstance(X, Mixed):
+        selector.n_features_in_ = X.shape[1]
+        selector.feature_names_in_ = np.asarray(X.feature_names, dtype=object)
+    else:
+        table = read_frame(X, how.exclude)
+        validate_data(selector, X, skip_check_array=True)
+    y = validate_data(selector, y=y, multi_output=True)
+    check_consistent_length(table, y)
+    return table, y
 
 
 def _check_frame(X: Any) -> None:
@@ -180,13 +203,15 @@ def aligned(X: Any, y: Any, name: str = "y") -> Any:
     )
 
 
-def _read_elsewhere(selector: Any, X: Elsewhere, y: Any, needs_y: bool) -> Array:
+def _read_elsewhere(
+    selector: Any, X: Elsewhere, y: Any, needs_y: bool, task: str
+) -> tuple[Array, str]:
     """y for data that scikit-learn cannot look at; the selector is told of their columns."""
     if not needs_y:
         raise ValueError(f"kernel='precomputed' needs similarities in memory, not {X}.")
     y = getattr(X, "y", None) if y is None else y
-    y = y.compute() if is_dask(y) else y
-    refuse_other_targets(y, getattr(selector, "task", "auto"))
+    y, task = settled(y.compute() if is_dask(y) else y, task)
+    refuse_other_targets(y, task)
     if y is None:
         raise ValueError(f"y is missing, and {X} has none of its own; pass the target.")
     y = plain_labels(y)
@@ -200,7 +225,7 @@ def _read_elsewhere(selector: Any, X: Elsewhere, y: Any, needs_y: bool) -> Array
     vars(selector).pop("feature_names_in_", None)
     if X.feature_names is not None and X.shape[1] <= KEPT_COLUMNS:
         selector.feature_names_in_ = np.asarray(X.feature_names, dtype=object)
-    return y
+    return y, task
 
 
 def check_columns(selector: Any, X: Elsewhere) -> None:
@@ -212,11 +237,13 @@ def check_columns(selector: Any, X: Elsewhere) -> None:
         )
 
 
-def read_again(selector: Any, X: Any, table: Any = None) -> Any:
-    """The data that a selector was fitted on, as read; a `table` was made of a frame X."""
-    if table is not None:
+def read_again(selector: Any, X: Any) -> Any:
+    """The data that a selector was fitted on, as read."""
+    if isinstance(X, Mixed):
+        return X
+    if holds_words(X):
         validate_data(selector, X, reset=False, skip_check_array=True)
-        return table
+        return read_frame(X, getattr(selector, "exclude", None))
     if isinstance(X, str) and not is_store(Path(X)):
         raise ValueError("explain takes X, the data of the fit, and then the features.")
     X = elsewhere(X)

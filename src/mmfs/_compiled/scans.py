@@ -245,9 +245,9 @@ def csr_sums(indptr, indices, data, weights, v, V, origin, start, stop, n_column
                 k += one
             at[i] = k
         if len(origin) == 0:
-            for p in range(first - start, last - start):
-                there = total - holes[p, 1] if len(holes) else total
-                if sums[p, 1] ** 2 > (1 - SHARE_LEFT) * there * sums[p, 0]:
+            for place in range(first - start, last - start):
+                there = total - holes[place, 1] if len(holes) else total
+                if sums[place, 1] ** 2 > (1 - SHARE_LEFT) * there * sums[place, 0]:
                     returned = FAR
     ends = indptr[1:] if stop == n_columns else _row_starts(indptr, indices, stop)
     return returned if np.all(at == ends) else 0  # every entry was read, by this range or another

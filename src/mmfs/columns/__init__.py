@@ -1,6 +1,6 @@
 """Standardised columns of any source."""
 
-from mmfs.columns.base import Columns, products_alone
+from mmfs.columns.base import Columns, most_relevant, products_alone
 from mmfs.columns.fetched import Block, DenseBlock, SparseBlock
 from mmfs.columns.standardise import Adjustment, Facts, correlation
 
@@ -12,5 +12,6 @@ __all__ = [
     "Facts",
     "SparseBlock",
     "correlation",
+    "most_relevant",
     "products_alone",
 ]

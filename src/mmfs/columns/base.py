@@ -163,7 +163,7 @@ class Columns:
         """For what knows only centred and scaled columns, without holes."""
         self.adjustment.refuse(what)
         if self.n_missing:
-            raise ValueError(f"{what} takes no missing values; impute them.")
+            raise ValueError(f"{what} takes no missing values (NaN); impute them.")
 
     # --- with a number for every column, here: for methods that need them all -------------------
 

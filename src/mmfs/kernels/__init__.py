@@ -10,6 +10,7 @@ from mmfs.columns import Columns
 from mmfs.hsic import as_hsic
 from mmfs.kernels.base import FetchedColumns, Similarity
 from mmfs.kernels.correlation import Correlation
+from mmfs.kernels.costs import WithCosts
 from mmfs.kernels.dependence import Dependence
 from mmfs.kernels.functions import FUNCTIONS, RBF, OfCorrelation
 from mmfs.kernels.given import FeatureMap, Precomputed
@@ -23,6 +24,7 @@ __all__ = [
     "Grouped",
     "Precomputed",
     "Similarity",
+    "WithCosts",
     "similarity_of",
 ]
 

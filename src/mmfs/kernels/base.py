@@ -26,20 +26,24 @@ class FetchedColumns:
     U: Array | None = None
     similar: Array | None = None  # Q among them, if it is known
     precise: bool = True  # and not from single precision
+    worth: Array | None = None  # what a weight is multiplied with to be ranked by, if anything
 
     def join(self, other: Self) -> "FetchedColumns":
         J, r = np.append(self.J, other.J), np.append(self.relevance, other.relevance)
         if self.block is None or other.block is None:
             return FetchedColumns(J, r)
-        both = self.U is not None and other.U is not None
-        U = np.concatenate([self.U, other.U]) if both else None
-        return FetchedColumns(J, r, self.block.join(other.block), U)
+        U, worth = (
+            None if a is None or b is None else np.concatenate([a, b])
+            for a, b in ((self.U, other.U), (self.worth, other.worth))
+        )
+        return FetchedColumns(J, r, self.block.join(other.block), U, worth=worth)
 
     def only(self, which: Array) -> "FetchedColumns":
         block = None if self.block is None else self.block.only(which)
-        U = None if self.U is None else self.U[which]
+        U, worth = (None if some is None else some[which] for some in (self.U, self.worth))
         similar = None if self.similar is None else self.similar[which][:, which]
-        return FetchedColumns(self.J[which], self.relevance[which], block, U, similar, self.precise)
+        r = self.relevance[which]
+        return FetchedColumns(self.J[which], r, block, U, similar, self.precise, worth)
 
 
 class Nearness(NamedTuple):

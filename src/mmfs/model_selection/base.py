@@ -11,7 +11,8 @@ from joblib import Parallel, delayed
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from mmfs.base import Selector, WeightedSelector
+from mmfs.base import Data, Selector, WeightedSelector
+from mmfs.features import Features, features_of, shape_of
 from mmfs.fit import Fit
 from mmfs.hsic import HSIC
 from mmfs.per_row import PLAIN, PerRow
@@ -62,10 +63,20 @@ def most_features(prepared: PreparedProblem) -> int:
     return max(1, min(MOST, int(prepared.n_effective / 2), prepared.n_usable // 2))
 
 
+def features_beside(data: Data, selector: Any, owner: Any) -> tuple[Features | None, int]:
+    """Features of several columns that a selector would have, if any; and how many vary."""
+    names = getattr(owner, "feature_names_in_", None)
+    groups = getattr(selector, "feature_groups", None)
+    features = features_of(groups, names, *shape_of(data.columns.source))
+    if features is None:
+        return None, data.columns.n_usable
+    return features, len(np.unique(features.of_data[data.usable]))
+
+
 def settle_task(selector: Any, target: Target) -> None:
     """Read the target in every part of the rows as in all of them."""
     if "task" in selector.get_params():
-        selector.set_params(task="classification" if target.of_classes else "regression")
+        selector.set_params(task=target.task)
 
 
 def in_parallel(n_jobs: int | None, function: Any, tasks: Iterable[tuple]) -> Iterator[Any]:

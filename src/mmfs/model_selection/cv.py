@@ -198,11 +198,11 @@ class MMFSCV(Chooser):
         assert data is not None  # `check_resampled`
         settle_task(selector, data.target)
         labels, groups, per_row = for_estimators(data), how["groups"], prepared.per_row
-        estimator = default_estimator(data.target) if self.estimator is None else self.estimator
+        estimator = default_estimator(data) if self.estimator is None else self.estimator
         scorer = check_scoring(estimator, scoring=self.scoring)
         takes_weights(estimator, per_row)  # refuses before any work is done
         self.score_name_ = name_of_score(self.scoring, self.estimator, data.target)
-        candidates = self._candidates(prepared.n_usable)
+        candidates = self._candidates(prepared)
         folds = splitter(self.cv, data.target, self.random_state, groups)
         splits = list(folds.split(data.X, labels, groups))
         if not splits:
@@ -217,22 +217,29 @@ class MMFSCV(Chooser):
             self._say(f"fold {fold + 1} of {len(splits)}, best score {values.max():.4g}",
                       fold + 1, len(splits))  # fmt: skip
         chosen = self._pick(candidates, scores)
-        if self.n_features is None and MOST == chosen.n_features_to_select < data.X.shape[1]:
+        if self.n_features is None and MOST == chosen.n_features_to_select < prepared.n_features:
             warn_caller(
                 f"the number of features chosen, {MOST}, is the largest that was tried; larger "
                 "ones may predict better."
             )
         return chosen._asdict()
 
-    def _candidates(self, n_usable: int) -> list[Candidate]:
-        numbers = self.n_features
+    def _candidates(self, prepared: PreparedProblem) -> list[Candidate]:
+        numbers, n_in = self.n_features, len(prepared.included)
+        n_usable = prepared.n_usable + n_in
         if numbers is None or is_int(numbers):
             most = min(MOST, n_usable) if numbers is None else numbers
-            numbers = np.unique(np.rint(np.geomspace(1, most, TRIED)).astype(int))
+            least = min(max(1, n_in), most)
+            numbers = np.unique(np.rint(np.geomspace(least, most, TRIED)).astype(int))
         if max(numbers) > n_usable:
             raise InputError(
                 Parameter("n_features"), f" goes up to {max(numbers)}, but X has {n_usable:,} "
                 "columns that are not constant.",
+            )  # fmt: skip
+        if min(numbers) < n_in:
+            raise InputError(
+                Parameter("n_features"), f" begins with {min(numbers)}, but {n_in} features must "
+                "be in.",
             )  # fmt: skip
         gammas = self.gammas
         if is_int(gammas):
@@ -330,20 +337,23 @@ def _selections(
         return [select_from_part(one, X, y, per_row) for one in chosen]
     prepared, rng = clone(selector)._prepare(X, y, per_row)
     problem, options = prepared.problem, solver_options(prepared.settings, rng)
+    n_in = len(prepared.included)
     # Numbers that share a gamma share a point of the path, and its ranking.
     most: dict[Any, Candidate] = {}
     for candidate in candidates:
-        number = min(candidate.n_features_to_select, prepared.n_usable)
+        number = min(candidate.n_features_to_select, prepared.n_usable + len(prepared.included))
         most[_place(candidate)] = Candidate(number, candidate.gamma)
     stops = [
-        Stop(prepared.gamma_rule(c.gamma, c.n_features_to_select), problem.C) for c in most.values()
+        Stop(prepared.gamma_rule(c.gamma, max(c.n_features_to_select - n_in, 1)), problem.C)
+        for c in most.values()
     ]
     points = solve_path(problem, stops, **options)
     rankings = {
         place: rank_point(prepared, point, candidate.gamma, candidate.n_features_to_select, rng)
         for (place, candidate), point in zip(most.items(), points, strict=True)
     }
-    return [rankings[_place(c)][: c.n_features_to_select] for c in candidates]
+    chosen = (rankings[_place(c)][: c.n_features_to_select] for c in candidates)
+    return [prepared.columns_of(selection) for selection in chosen]
 
 
 def _place(candidate: Candidate) -> Any:

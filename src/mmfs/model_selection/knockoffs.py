@@ -17,9 +17,11 @@ from sklearn.covariance import ledoit_wolf
 from sklearn.utils import check_random_state
 
 from mmfs.base import Few, PerColumn, WeightedSelector
+from mmfs.errors import InputError, Parameter
 from mmfs.model_selection.base import SELECTOR, check_resampled, given_selector, settle_task
 from mmfs.per_row import PLAIN, PerRow
 from mmfs.selector import MMFS
+from mmfs.sources import Mixed
 from mmfs.validation import (
     Rule,
     check_parameters,
@@ -121,8 +123,16 @@ class KnockoffSelector(WeightedSelector):
                 "KnockoffSelector finds the number of features itself; leave n_features_to_select "
                 "of its selector None."
             )
+        for name in ("must_include", "exclude", "feature_groups", "costs"):
+            if getattr(selector, name) is not None:
+                raise InputError(
+                    "KnockoffSelector makes a copy of every column, and knows no ", Parameter(name),
+                    "; pass the columns it is about, and what must be in as covariates.",
+                )  # fmt: skip
         refuse_elsewhere(X, "KnockoffSelector")
         data = self._read(X, y, selector, per_row)
+        if isinstance(data.X, Mixed):
+            raise ValueError("Categories have no Gaussian knockoffs; use StabilitySelector.")
         if sp.issparse(data.X):
             raise ValueError(
                 "Sparse data have no Gaussian knockoffs; pass X.toarray() if X is small and close "

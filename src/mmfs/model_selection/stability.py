@@ -22,6 +22,7 @@ from mmfs.base import Few, PerColumn, Selector, WeightedSelector
 from mmfs.model_selection.base import (
     MOST,
     check_resampled,
+    features_beside,
     in_parallel,
     select_from_part,
     settle_task,
@@ -163,7 +164,7 @@ class StabilitySelector(WeightedSelector):
         check_resampled(selector, "StabilitySelector")
         selector = clone(selector)
         data = self._read(X, y, selector, per_row)
-        n_columns = data.columns.n_usable
+        features, n_columns = features_beside(data, selector, self)
         counted = np.ones(len(data.y), dtype=bool)
         if per_row.weights is not None:
             counted = per_row.weights > 0
@@ -180,7 +181,9 @@ class StabilitySelector(WeightedSelector):
                 "y has a class with one row, which cannot be in both halves; leave it out."
             )
         selections = self._selections(selector, data.X, data.y, strata, per_row)
-        counts = np.bincount(np.concatenate(selections), minlength=data.X.shape[1])
+        if features is not None:
+            selections = [features.of(J) for J in selections]
+        counts = np.bincount(np.concatenate(selections))
         self.n_features_per_half_ = float(np.mean([len(J) for J in selections]))
         self.threshold_ = self._threshold(self.n_features_per_half_, n_columns)
         self.bounds_ = {
@@ -189,8 +192,13 @@ class StabilitySelector(WeightedSelector):
         }
         self.false_bound_ = self.bounds_[self.bound]
         frequent = Few(np.flatnonzero(counts), counts[counts > 0] / (2 * self.n_pairs))
-        self._per_column = {"frequencies_": frequent}
-        self.indices_ = self._ranked(selections)
+        chosen = self._ranked(selections, frequent)
+        self.indices_ = chosen if features is None else features.columns_of(chosen)
+        if features is not None:
+            share = np.repeat(frequent.values, [len(features.columns[g]) for g in frequent.J])
+            self._per_column = {"frequencies_": Few(features.columns_of(frequent.J), share)}
+        else:
+            self._per_column = {"frequencies_": frequent}
         if len(self.indices_) == 0:
             warn_caller(
                 f"no feature was selected in {self.threshold_:.0%} of the halves (the most "
@@ -244,8 +252,8 @@ class StabilitySelector(WeightedSelector):
                 self._say(f"pair {pair} of {self.n_pairs}", pair, self.n_pairs)
         return selections
 
-    def _ranked(self, selections: list[Array]) -> Array:
-        J, frequency = self._per_column["frequencies_"]
+    def _ranked(self, selections: list[Array], frequent: Few) -> Array:
+        J, frequency = frequent
         total = dict.fromkeys(J.tolist(), 0.0)
         for selection in selections:
             for place, j in enumerate(selection.tolist()):

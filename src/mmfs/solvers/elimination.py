@@ -44,7 +44,8 @@ def order_of_elimination(
         descent.active = left.copy()
         weights = descent.adjust(gamma)
         gradient = Q @ weights + gamma * weights.sum() - r
-        ordered = by_weight(left, weights[left], gradient[left])
+        worth = None if support.worth is None else support.worth[left]
+        ordered = by_weight(left, weights[left], gradient[left], worth)
         n = max(1, int(tuning.GIVEN_UP * len(left)))
         given_up.append(ordered[-n:])
         descent.alpha[ordered[-n:]] = 0.0

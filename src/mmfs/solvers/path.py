@@ -44,10 +44,11 @@ class Point:
     objective: float
     relative_gap: float
     n_iter: int
+    worth: Array | None = None  # as that of fetched columns
 
     def ranked(self) -> Array:
         """The support by alpha descending, then G ascending, then index."""
-        return by_weight(self.J, self.alpha, self.gradient)
+        return by_weight(self.J, self.alpha, self.gradient, self.worth)
 
 
 def along_path(
@@ -103,6 +104,7 @@ def along_path(
                 objective=found.objective,
                 relative_gap=found.relative_gap,
                 n_iter=n_iter,
+                worth=fetched.only(support).worth,
             )
         if on_round:
             on_round(n_iter, len(fetched.J), max(some.relative_gap for some in certificates))

@@ -44,11 +44,16 @@ class Solution:
 
     def by_weight(self) -> Array:
         """The support by alpha descending, then gradient ascending, then index."""
-        return by_weight(self.J, self.weights, self.certificate.gradient[self.places])
+        gradient = self.certificate.gradient[self.places]
+        return by_weight(self.J, self.weights, gradient, self.support.worth)
 
 
-def by_weight(J: Array, alpha: Array, gradient: Array) -> Array:
-    """J by alpha descending, then gradient ascending, then index; rounding errors are ties."""
+def by_weight(J: Array, alpha: Array, gradient: Array, worth: Array | None = None) -> Array:
+    """J by alpha descending, then gradient ascending, then index; rounding errors are ties.
+
+    By alpha times what a weight is `worth`, where that differs.
+    """
+    alpha = alpha if worth is None else alpha * worth
     largest = alpha.max(initial=np.finfo(float).tiny)
     weights = np.round(alpha / largest, tuning.WEIGHT_DIGITS)
     return J[np.lexsort((J, np.round(gradient, tuning.WEIGHT_DIGITS), -weights))]

@@ -8,16 +8,39 @@ from mmfs.sources.base import Each, Elsewhere, InMemory, Source, Sums, label_cou
 from mmfs.sources.compressed import Compressed, CompressedColumns, CompressedRows, arrays_of
 from mmfs.sources.dask import DaskData, is_dask
 from mmfs.sources.memory import in_memory
-from mmfs.sources.mixed import Mixed
+from mmfs.sources.mixed import Mixed, SideBySide
 from mmfs.sources.store import Store, StoreProblem, is_store, open_store
 from mmfs.sources.store_rows import StoreRows
 from mmfs.sources.stream import RowStream, stacked, tidy
 
 __all__ = [
-    "ArraySource", "Compressed", "CompressedColumns", "CompressedRows", "DaskData", "Each",
-    "Elsewhere", "InMemory", "Mixed", "RowStream", "Source", "Store", "StoreProblem",
-    "StoreRows", "Sums", "arrays_of", "as_source", "elsewhere", "in_memory", "is_dask", "is_store",
-    "label_counts", "open_store", "read_only", "stacked", "tidy",
+    "ArraySource",
+    "Compressed",
+    "CompressedColumns",
+    "CompressedRows",
+    "DaskData",
+    "Each",
+    "Elsewhere",
+    "InMemory",
+    "Mixed",
+    "RowStream",
+    "SideBySide",
+    "Source",
+    "Store",
+    "StoreProblem",
+    "StoreRows",
+    "Sums",
+    "arrays_of",
+    "as_source",
+    "elsewhere",
+    "in_memory",
+    "is_dask",
+    "is_store",
+    "label_counts",
+    "open_store",
+    "read_only",
+    "stacked",
+    "tidy",
 ]  # fmt: skip
 
 
@@ -30,4 +53,6 @@ def elsewhere(X: Any) -> Any:
 
 def as_source(X: Any) -> Source:
     """Data in memory or elsewhere as a source, without a copy."""
+    if isinstance(X, Mixed):
+        return X.source
     return X if isinstance(X, Source) else in_memory(X)

@@ -83,7 +83,7 @@ class ArraySource(InMemory):
             if not missing.any():
                 break
             origin[missing] = row[missing]
-        return np.nan_to_num(origin, nan=0.0, posinf=np.inf, neginf=-np.inf)
+        return np.where(np.isfinite(origin), origin, 0.0)
 
     def products(
         self, V: Array, origin: Array, n_jobs: int | None = None, fill: Array | None = None

@@ -5,11 +5,13 @@ for each row of such a column: sums over the rows of an indicator are counts.
 """
 
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
 
+from mmfs.optional import require
 from mmfs.sources.array import ArraySource
 from mmfs.sources.base import Array, Each, OneBlock, OnSums, Source, Sums, fill_of
 
@@ -55,46 +57,17 @@ class Codes(OneBlock):
         raise TypeError("categories are counted as they are")
 
 
-class Mixed(Source):
-    """A table: some columns hold numbers, NaN where there is none, others categories.
+class SideBySide(Source):
+    """Data whose columns come from several sources, one after the other."""
 
-    Columns of the data are those of numbers, in their order, then the indicators.
-    """
-
-    def __init__(
-        self, numbers: Array, codes: Array, levels: list[Array], of_codes: Array, names: Any
-    ) -> None:
-        """`of_codes` masks the columns that hold categories, whose `levels` are in order."""
-        self.numbers, self.codes, self.levels = numbers, codes, levels
-        self.of_codes, self.feature_names = of_codes, names
-        self.parts: list[OneBlock] = []
-        if numbers.shape[1]:
-            self.parts.append(ArraySource(numbers))
-        if len(levels):
-            self.parts.append(Codes(codes, [len(some) for some in levels]))
-        self.starts = np.append(0, np.cumsum([part.shape[1] for part in self.parts]))
-        self.shape = (len(of_codes) and len(numbers), int(self.starts[-1]))
-        sizes = np.ones(len(of_codes), dtype=np.intp)
-        sizes[of_codes] = [len(some) for some in levels]
-        order = np.concatenate([np.flatnonzero(~of_codes), np.flatnonzero(of_codes)])
-        self.of_data = np.repeat(order, sizes[order])  # the column that each one stands for
+    def __init__(self, parts: list[OneBlock], of_data: Array) -> None:
+        """`of_data` are the columns of the table that those of the data stand for."""
+        self.parts, self.of_data = parts, of_data
+        self.starts = np.append(0, np.cumsum([part.shape[1] for part in parts]))
+        self.shape = (parts[0].shape[0], int(self.starts[-1]))
 
     def __repr__(self) -> str:
         return "a table with categories"
-
-    @property
-    def n_unknown(self) -> int:
-        """Rows without a category, in all columns."""
-        return sum(
-            int(np.count_nonzero(column == np.flatnonzero(known == MISSING)[0]))
-            for column, known in zip(self.codes.T, self.levels, strict=True)
-            if MISSING in known
-        )
-
-    @property
-    def n_columns(self) -> int:
-        """Of the table."""
-        return len(self.of_codes)
 
     def first_scan(
         self, V: Array, shifted: bool, finish: OnSums, n_jobs: int | None = None
@@ -117,11 +90,8 @@ class Mixed(Source):
     def fetch(self, J: Array, n_jobs: int | None = None) -> Any:
         order = np.argsort(J, kind="stable")
         cuts = np.searchsorted(J[order], self.starts)
-        found = [
-            part.fetch(J[order[a:b]] - start)
-            for part, start, a, b in zip(self.parts, self.starts, cuts[:-1], cuts[1:], strict=False)
-            if a < b
-        ]
+        ranges = zip(self.parts, self.starts, cuts[:-1], cuts[1:], strict=False)
+        found = [part.fetch(J[order[a:b]] - start) for part, start, a, b in ranges if a < b]
         back = np.argsort(order, kind="stable")
         if len(found) == 1:
             return found[0][:, back]
@@ -130,31 +100,88 @@ class Mixed(Source):
     def counts(self, *how: Any, **more: Any) -> Array:
         raise ValueError("this cuts columns of numbers into states; leave categories out.")
 
-    def only(self, columns: Array) -> Self:
-        """Some columns of the table."""
-        columns = np.asarray(columns)
-        where = np.cumsum(self.of_codes) - 1, np.cumsum(~self.of_codes) - 1
-        coded = columns[self.of_codes[columns]]
-        plain = columns[~self.of_codes[columns]]
-        levels = [self.levels[where[0][j]] for j in coded.tolist()]
-        names = None if self.feature_names is None else np.asarray(self.feature_names)[columns]
-        return type(self)(
-            self.numbers[:, where[1][plain]], self.codes[:, where[0][coded]], levels,
-            self.of_codes[columns], names,
-        )  # fmt: skip
 
-    def select_rows(self, rows: Array) -> Self:
-        return type(self)(
-            self.numbers[rows], self.codes[rows], self.levels, self.of_codes, self.feature_names
-        )
+class Mixed:
+    """A table: some columns hold numbers, NaN where there is none, others categories."""
+
+    ndim = 2
+
+    def __init__(
+        self, numbers: Array, codes: Array, levels: list[Array], of_codes: Array, names: Any
+    ) -> None:
+        """`of_codes` masks the columns that hold categories, whose `levels` are in order."""
+        self.numbers, self.codes, self.levels = numbers, codes, levels
+        self.of_codes, self.feature_names = of_codes, names
+        self.shape = (len(numbers), len(of_codes))
+
+    def __repr__(self) -> str:
+        return "a table with categories"
 
     def __len__(self) -> int:
         return self.shape[0]
 
-    def __getitem__(self, where: Any) -> Any:
-        """Some rows, or of all rows some columns of the table."""
-        if not isinstance(where, tuple):
-            return self.select_rows(np.arange(self.shape[0])[where])
-        rows, columns = where
+    @cached_property
+    def source(self) -> SideBySide:
+        """Columns of numbers, in their order, then an indicator for every category."""
+        parts: list[OneBlock] = []
+        if self.numbers.shape[1]:
+            parts.append(ArraySource(self.numbers))
+        if self.levels:
+            parts.append(Codes(self.codes, [len(some) for some in self.levels]))
+        sizes = np.ones(self.shape[1], dtype=np.intp)
+        sizes[self.of_codes] = [len(some) for some in self.levels]
+        order = np.concatenate([np.flatnonzero(~self.of_codes), np.flatnonzero(self.of_codes)])
+        return SideBySide(parts, np.repeat(order, sizes[order]))
+
+    @property
+    def n_unknown(self) -> int:
+        """Rows without a category, in all columns."""
+        return sum(
+            int(np.count_nonzero(column == np.flatnonzero(known == MISSING)[0]))
+            for column, known in zip(self.codes.T, self.levels, strict=True)
+            if MISSING in known
+        )
+
+    @property
+    def categorical(self) -> Array:
+        """Columns that hold categories."""
+        return np.flatnonzero(self.of_codes)
+
+    def column(self, j: int) -> Array:
+        """Numbers, or texts: None where there is none."""
+        place = int(self.of_codes[:j].sum())
+        if not self.of_codes[j]:
+            return self.numbers[:, j - place]
+        known = np.where(self.levels[place] == MISSING, None, self.levels[place])
+        return known[self.codes[:, place]]
+
+    def dense(self) -> Array:
+        """Numbers, then indicators."""
+        X = self.source.fetch(np.arange(self.source.shape[1]))
+        return X.toarray() if sp.issparse(X) else np.asarray(X)
+
+    def to_frame(self) -> Any:
+        """A pandas DataFrame of the table."""
+        pandas = require("pandas", "explain", "a table with categories")
+        kinds = ["category" if coded else None for coded in self.of_codes.tolist()]
+        return pandas.DataFrame({
+            name: pandas.Series(self.column(j), dtype=kind)
+            for j, (name, kind) in enumerate(zip(self.feature_names, kinds, strict=True))
+        })  # fmt: skip
+
+    def __getitem__(self, where: Any) -> Self:
+        """Some rows, or of all rows some columns."""
+        rows, columns = where if isinstance(where, tuple) else (where, None)
+        if columns is None:
+            rows = np.arange(self.shape[0])[rows]
+            return self._of(self.numbers[rows], self.codes[rows], self.levels, slice(None))
         assert rows == slice(None)
-        return self.only(np.arange(self.n_columns)[columns])
+        columns = np.arange(self.shape[1])[columns]
+        coded, place = self.of_codes[columns], np.cumsum(self.of_codes) - 1
+        codes, plain = place[columns[coded]], (columns - place - 1)[~coded]
+        levels = [self.levels[c] for c in codes.tolist()]
+        return self._of(self.numbers[:, plain], self.codes[:, codes], levels, columns)
+
+    def _of(self, numbers: Array, codes: Array, levels: list[Array], columns: Any) -> Self:
+        names = np.asarray(self.feature_names, dtype=object)[columns]
+        return type(self)(numbers, codes, levels, self.of_codes[columns], names)
