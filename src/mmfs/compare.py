@@ -85,6 +85,9 @@ def _refuse_tables(X: Any, per_row: PerRow) -> None:
     per_row.refuse("it")
     if isinstance(X, Mixed):
         raise ValueError("it takes numbers alone, but X has columns of categories.")
+    values = X.data if sp.issparse(X) else X
+    if values.dtype.kind == "f" and np.isnan(values).any():
+        raise ValueError("it takes no missing values (NaN); impute them.")
 
 
 def _l1_svm(target: Target, X: Any, y: Array, per_row: PerRow, k: int) -> Array:
@@ -287,11 +290,8 @@ def compare(
 def _methods(asked: Sequence[str] | None, options: MMFS, data: Data) -> dict[str, Method]:
     """Those asked for, or the usual ones that suit the data."""
     if asked is None:
-        unsuited = {"chi2"}
-        if isinstance(data.X, Mixed) or data.columns.n_missing:
-            unsuited |= set(USUAL) - {"mmfs"}
-        elif data.X.min() >= 0:
-            unsuited = set()
+        counts = not isinstance(data.X, Mixed) and data.X.min() >= 0
+        unsuited = set() if counts else {"chi2"}
         if not data.target.of_classes:
             unsuited |= FOR_CLASSES
         asked = [name for name in USUAL if name not in unsuited]

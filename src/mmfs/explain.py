@@ -35,6 +35,8 @@ NAMED, LEAST_SHARE = 3, 0.1
 # Relevances that can be found again from a single column.
 BY_COLUMN = ("correlation", "binned_mutual_info")
 
+MUST_BE_IN = "selected: must be in"
+
 COLUMNS = [
     "feature", "selected", "rank", "weight", "relevance", "redundancy", "margin", "causes", "why",
 ]  # fmt: skip
@@ -78,7 +80,7 @@ def explain(record: FittedRecord, X: Any, features: Any, n_dropped: int, names: 
             "feature": name(j),
             "selected": j in place,
             "rank": place[j] + 1 if j in place else None,
-            "weight": float(record.weights[place[j]]) if j in place else 0.0,
+            "weight": float(np.nan_to_num(record.weights[place[j]])) if j in place else 0.0,
             "relevance": float(relevance[at]),
             "redundancy": float(sum(causes.values())),
             "margin": float(terms.sum() + needed - tau * known.relevance[at]),
@@ -89,7 +91,7 @@ def explain(record: FittedRecord, X: Any, features: Any, n_dropped: int, names: 
         twin = name(kept[twins[0]]) if len(twins) else None
         row["why"] = _sentence(row, twin, tau, needed) if known.usable[at] else "constant"
         if in_any_case:
-            row |= {"margin": 0.0, "why": "selected: must be in"}
+            row |= {"margin": 0.0, "why": MUST_BE_IN}
         elif not known.usable[at] and relevance[at] > 0:
             row["why"] = "explained by what must be in" if given else "constant"
         rows.append(row)

@@ -51,6 +51,7 @@ class FittedRecord:
     settings: Settings
     n_columns: int  # of X
     n_rows: int
+    n_effective: float  # that would tell as much, if all weighed the same
     y: Array | None
     per_row: PerRow
     # The selection: columns, or features of several, in rank order, those that must be in first;
@@ -229,6 +230,7 @@ def _record(
         settings=replace(prepared.settings, progress=None),
         n_columns=prepared.n_columns,
         n_rows=prepared.n_rows,
+        n_effective=prepared.n_effective,
         y=None if prepared.data is None else prepared.data.y.copy(),
         per_row=prepared.per_row,
         features=prepared.features,

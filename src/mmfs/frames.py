@@ -14,6 +14,9 @@ Array = np.ndarray
 # What data frames call columns of categories.
 CATEGORIES = ("category", "categorical", "enum")
 
+DATES = ("date", "time", "duration", "period", "<m8", "object_date")
+PLAIN = (str, bool, int, float, np.bool_, np.number, type(None))
+
 # What types of columns of numbers are called beside NumPy's.
 NUMBERS = ("int", "float", "uint", "bool", "decimal")
 
@@ -81,37 +84,38 @@ def _all_numbers(values: Any) -> bool:
 
 def _categories(name: str, values: Any) -> tuple[Array, Array]:
     """The different values of a column as text, and which each row has."""
-    flat = np.asarray(values, dtype=object)
-    if str(values.dtype).lower().startswith(("date", "time", "duration", "period", "<m8", "<M8")):
+    kind = str(values.dtype).lower()
+    if kind.startswith(DATES):
         raise _unreadable(name, "dates")
-    texts = []
-    for value in flat.tolist():
-        if value is None or value != value or type(value).__name__ in ("NAType", "NaTType"):
-            texts.append(MISSING)
-        elif isinstance(value, str | bool | int | float | np.bool_):
-            texts.append(str(value))
-        else:
-            raise _unreadable(name, f"values of type {type(value).__name__}")
-    if not str(values.dtype).lower().startswith(CATEGORIES):
-        _refuse_numbers(name, texts)
+    flat = np.asarray(values, dtype=object).tolist()
+    found = categories(flat, declared=kind.startswith(CATEGORIES))
+    if not isinstance(found, str):
+        return found
+    raise _unreadable(name, found)
+
+
+def categories(values: list, declared: bool) -> tuple[Array, Array] | str:
+    """The different values as text, and which each row has; or why these are no categories.
+
+    Columns that are not `declared` to be of categories may be meant as numbers.
+    """
+    texts = [MISSING if _is_missing(value) else str(value) for value in values]
+    strange = {type(value).__name__ for value in values if not isinstance(value, PLAIN)}
+    if strange - {"NAType", "NaTType"}:
+        return f"values of type {min(strange)}"
+    there = [text for text in texts if text != MISSING]
+    others = [text for text in there if not _is_number(text)]
+    if not declared and 2 * len(others) < len(there):
+        return "numbers as text" + (f", and {others[0]!r}," if others else "")
     levels, codes = np.unique(np.array(texts, dtype=object), return_inverse=True)
-    if len(levels) > max(2, MOST_DIFFERENT * len(flat)):
-        raise _unreadable(
-            name, f"{len(levels):,} different texts in {len(flat):,} rows, as names and prose have"
-        )
+    if len(levels) > max(2, MOST_DIFFERENT * len(texts)):
+        n, m = len(levels), len(texts)
+        return f"{n:,} different texts in {m:,} rows, as names and prose have,"
     return levels, codes.astype(np.int32)
 
 
-def _refuse_numbers(name: str, texts: list[str]) -> None:
-    """Where most of what is there can be read as numbers, it may be meant as numbers."""
-    there = [text for text in texts if text != MISSING]
-    others = [text for text in there if not _is_number(text)]
-    if 2 * len(others) < len(there):
-        other = f", and {others[0]!r}" if others else ""
-        raise InputError(
-            f"X has numbers as text in column {name!r}{other}; make it a column of numbers, or of "
-            "categories by .astype('category').",
-        )  # fmt: skip
+def _is_missing(value: Any) -> bool:
+    return value is None or value != value or type(value).__name__ in ("NAType", "NaTType")
 
 
 def _is_number(text: str) -> bool:
@@ -125,5 +129,5 @@ def _is_number(text: str) -> bool:
 def _unreadable(name: str, what: str) -> InputError:
     return InputError(
         f"X has {what} in column {name!r}; leave it out, ", Parameter("exclude", [name]),
-        ", or encode it as numbers.",
+        ", or make it numbers or categories.",
     )  # fmt: skip

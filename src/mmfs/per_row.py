@@ -73,9 +73,14 @@ def effective_rows(n_rows: int, weights: Array | None, counts: bool = True) -> f
     """
     if weights is None:
         return float(n_rows)
-    if counts and (weights == np.rint(weights)).all():
+    if counts and counts_rows(weights):
         return float(weights.sum())
     return float(weights.sum() ** 2 / (weights @ weights))
+
+
+def counts_rows(weights: Array) -> bool:
+    """Whether weights can be counts of rows that are the same."""
+    return bool((weights == np.rint(weights)).all())
 
 
 def read_per_row(X: Any, sample_weight: Any = None, covariates: Any = None) -> PerRow:

@@ -160,15 +160,14 @@ def read_input(
 
 def _read_table(selector: Any, X: Any, y: Any, how: Any) -> tuple[Any, Array]:
     """A frame, or a table that was made of one, that holds more than numbers; and y."""
-    table: Any = X
+    table = X if isinstance(X, Mixed) else read_frame(X, how.exclude)
+    y = validate_data(selector, y=y, multi_output=True)
+    check_consistent_length(table, y)
     if isinstance(X, Mixed):
         selector.n_features_in_ = X.shape[1]
         selector.feature_names_in_ = np.asarray(X.feature_names, dtype=object)
     else:
-        table = read_frame(X, how.exclude)
         validate_data(selector, X, skip_check_array=True)
-    y = validate_data(selector, y=y, multi_output=True)
-    check_consistent_length(table, y)
     return table, y
 
 

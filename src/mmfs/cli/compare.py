@@ -8,21 +8,18 @@ import numpy as np
 from mmfs import Comparison, ComparisonDisplay, compare
 from mmfs.cli.console import Reporter, note, out, say, table_of, wrote
 from mmfs.cli.options import (
-    METHOD,
-    OUTPUT,
     Force,
     How,
     Json,
     Page,
     Picture,
-    Source,
     check_outputs,
     folds,
-    option,
     run_record,
     save_page,
     save_picture,
 )
+from mmfs.cli.source import METHOD, OUTPUT, Source, option
 from mmfs.compare import METHODS
 from mmfs.io import Outputs, Table, stage_table
 from mmfs.report import as_json, comparison_page
@@ -79,9 +76,10 @@ def compare_methods(
             data.y,
             methods=chosen,
             n_features=None if k is None else _whole(k),
-            selector=how.selector(None, progress).set_params(verbose=0),
+            selector=how.selector(None, progress, data).set_params(verbose=0),
             cv=folds(cv),
             groups=data.groups,
+            **data.given,
             random_state=how.seed,
             progress=progress,
         )

@@ -9,7 +9,8 @@ import typer
 
 from mmfs import MMFS
 from mmfs.cli.console import Reporter, out, say, table_of, wrote
-from mmfs.cli.options import OUTPUT, Force, option
+from mmfs.cli.options import Force
+from mmfs.cli.source import OUTPUT, option
 from mmfs.datasets import make_planted
 from mmfs.io import Table, write_table
 from mmfs.relevance import level_of_chance

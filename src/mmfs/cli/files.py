@@ -10,8 +10,10 @@ import typer
 
 from mmfs import Store
 from mmfs.cli.console import Reporter, note, note_assumed, note_lost, out, table_of
-from mmfs.cli.options import OUTPUT, Escape, Force, Source, option
-from mmfs.io import STORE, Outputs, Table, convert_to_store, format_of, stage_table
+from mmfs.cli.options import Escape, Force
+from mmfs.cli.source import OUTPUT, Source, option
+from mmfs.io import STORE, FileProblem, Outputs, Table, convert_to_store, format_of, stage_table
+from mmfs.sources import Mixed
 
 To = Annotated[
     str | None,
@@ -77,8 +79,14 @@ def info(progress: Reporter, *, source: Source) -> None:
 
       mmfs info genes.csv --target diagnosis
     """
-    data = replace(source, numbers_only=True, stream=False).read(progress)
+    source, why = replace(source, stream=False), ""
+    try:
+        data = source.read(progress)
+    except FileProblem as problem:
+        data, why = replace(source, numbers_only=True).read(progress), str(problem)
     progress.close()
+    if why and data.left_out:
+        note(f"note: {why}")
     out.print(table_of(("", "value"), _facts(source.data, data)))
 
 
@@ -86,13 +94,16 @@ def _facts(path: Path, data: Table) -> list[tuple[str, str]]:
     X = data.X
     n_rows, n_columns = X.shape
     by_columns = sp.issparse(X) or isinstance(X, Store)
-    values = X.data if by_columns else X
-    n_missing = _count(values, np.isnan) if values.dtype.kind == "f" else 0
+    values, layout, n_missing = X.data if by_columns else X, "", 0
+    if isinstance(X, Mixed):
+        values, n_missing = X.numbers, X.n_unknown
+        layout = f"{X.of_codes.sum():,} columns of categories; numbers "
+    n_missing += _count(values, np.isnan) if values.dtype.kind == "f" else 0
     facts = [
         ("file", str(path)),
         ("instances", f"{n_rows:,}"),
         ("features", f"{n_columns:,}"),
-        ("stored as", f"{_layout(X)}, {X.dtype}"),
+        ("stored as", f"{layout}{_layout(X)}, {values.dtype}"),
         ("on disk" if isinstance(X, Store) else "in memory", f"{_bytes(X) / 1e6:,.1f} MB"),
     ]
     if by_columns:
@@ -140,4 +151,6 @@ def _count(values: Any, test: Any) -> int:
 
 
 def _bytes(X: Any) -> int:
+    if isinstance(X, Mixed):
+        return int(X.numbers.nbytes + X.codes.nbytes)
     return X.data.nbytes + X.indices.nbytes + X.indptr.nbytes if sp.issparse(X) else X.nbytes

@@ -8,127 +8,23 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
 import typer
 
 from mmfs import MMFS, Store
 from mmfs.cli.console import Reporter, one_sentence
+from mmfs.cli.source import METHOD, OUTPUT, Source, option
 from mmfs.io import (
-    Asked,
     FileProblem,
     Outputs,
     Table,
-    checksum,
-    file_and_part,
     format_of,
-    read_table,
+    read_pairs,
 )
 from mmfs.optional import require
 from mmfs.report import record_of
 
-DATA, METHOD, OUTPUT = "Data", "Selection", "Output"
 PICTURES = (".svg", ".png", ".pdf")
-
-
-def option(*names: str, help: str, panel: str, **more: Any) -> Any:
-    return typer.Option(*names, help=help, rich_help_panel=panel, show_default=False, **more)
-
-
-@dataclass(frozen=True)
-class Source:
-    """Where data come from."""
-
-    data: Annotated[
-        Path,
-        typer.Argument(help="File with the data, or folder of a column store.", show_default=False),
-    ]
-    target: Annotated[
-        str | None,
-        option("--target", "-t", help="Column with the target, or a file with it (FILE or "
-               "FILE:COLUMN). svmlight and .npz files have their own.", panel=DATA),
-    ] = None  # fmt: skip
-    include: Annotated[
-        list[str] | None,
-        option("--include", help="Look only at columns of this name or pattern (gene_*); may be "
-               "repeated.", panel=DATA),
-    ] = None  # fmt: skip
-    exclude: Annotated[
-        list[str] | None,
-        option("--exclude", help="Leave out columns of this name or pattern; may be repeated.",
-               panel=DATA),
-    ] = None  # fmt: skip
-    numbers_only: Annotated[
-        bool,
-        option("--numbers-only", help="Leave out columns that do not hold numbers.", panel=DATA),
-    ] = False
-    names: Annotated[
-        str | None,
-        option("--names", help="File with the names of the columns, one in a line, or FILE:PART.",
-               panel=DATA),
-    ] = None  # fmt: skip
-    groups: Annotated[
-        str | None,
-        option("--groups", help="Column or file of groups of rows (patients, days) that "
-               "cross-validation keeps together.", panel=DATA),
-    ] = None  # fmt: skip
-    transpose: Annotated[
-        bool, option("--transpose", help="Rows are features, columns instances.", panel=DATA)
-    ] = False
-    by: Annotated[
-        str | None,
-        option("--by", help="Column of the file with the target that names its rows, if it is not "
-               "found.", panel=DATA),
-    ] = None  # fmt: skip
-    by_order: Annotated[
-        bool,
-        option("--by-order", help="Take the rows of that file in the order they are in.",
-               panel=DATA),
-    ] = False  # fmt: skip
-    number_duplicates: Annotated[
-        bool,
-        option("--number-duplicates", help="Call columns of one name a, a.1, a.2.", panel=DATA),
-    ] = False
-    format: Annotated[
-        str | None,
-        option("--format", help="csv, tsv, parquet, arrow, svmlight, npy, npz, mtx or h5ad, "
-               "if the name of the file does not tell.", panel=DATA),
-    ] = None  # fmt: skip
-
-    stream: Annotated[
-        bool,
-        option("--stream", help="Leave the data in the file, and read it some rows at a time "
-               "whenever it is needed: slow, but for any size.", panel=DATA),
-    ] = False  # fmt: skip
-
-    @property
-    def files(self) -> list[Path]:
-        """All files that are read, the data first."""
-        others = (
-            file_and_part(where)[0] for where in (self.target, self.groups, self.names) if where
-        )
-        return list(dict.fromkeys([self.data, *(path for path in others if path.is_file())]))
-
-    def checksums(self) -> dict[str, str]:
-        return {str(path): checksum(path) for path in self.files}
-
-    def read(self, report: Reporter) -> Table:
-        return read_table(self.data, **self._options(report), stream=self.stream)
-
-    def asked(self, report: Reporter) -> Asked:
-        return Asked(self.data, **self._options(report))
-
-    def _options(self, report: Reporter) -> dict[str, Any]:
-        given = {name: value for name, value in vars(self).items() if value is not None}
-        del given["data"], given["stream"]
-        return given | {"progress": report}
-
-    def read_labelled(self, report: Reporter) -> Table:
-        table = self.read(report)
-        if table.y is None:
-            raise FileProblem(
-                f"{self.data} does not say what to predict; name its column, or a file, with "
-                "--target."
-            )
-        return table
 
 
 @dataclass(frozen=True)
@@ -163,8 +59,36 @@ class How:
                     panel=METHOD)
     ] = "auto"  # fmt: skip
     task: Annotated[
-        str, option("--task", help="auto (default), classification or regression.", panel=METHOD)
-    ] = "auto"
+        str, option("--task", help="auto (default), classification, regression or survival.",
+                    panel=METHOD)
+    ] = "auto"  # fmt: skip
+    class_weight: Annotated[
+        str | None,
+        option("--class-weight", help="balanced: all classes weigh the same.", panel=METHOD),
+    ] = None
+    missing: Annotated[
+        str,
+        option("--missing", help="allow (default): missing values stand for the mean of their "
+               "column; refuse: they are an error.", panel=METHOD),
+    ] = "allow"  # fmt: skip
+    must_include: Annotated[
+        list[str] | None,
+        option("--must-include", help="A feature that is selected in any case, and by which others "
+               "are judged; may be repeated.", panel=METHOD),
+    ] = None  # fmt: skip
+    feature_groups: Annotated[
+        Path | None,
+        option("--feature-groups", help="CSV file with the columns feature and group: features of "
+               "a group are kept or dropped together.", panel=METHOD),
+    ] = None  # fmt: skip
+    costs: Annotated[
+        Path | None,
+        option("--costs", help="CSV file with the columns feature and cost.", panel=METHOD),
+    ] = None
+    budget: Annotated[
+        float | None,
+        option("--budget", help="What the selected features may cost together.", panel=METHOD),
+    ] = None
     center: Annotated[
         bool, option("--center/--no-center", help="Whether columns are centred.", panel=METHOD)
     ] = True
@@ -176,7 +100,7 @@ class How:
     ] = 0
     jobs: Annotated[int | None, option("--jobs", "-j", help="Threads.", panel=METHOD)] = None
 
-    def selector(self, n_features: int | None, report: Reporter) -> MMFS:
+    def selector(self, n_features: int | None, report: Reporter, data: Table) -> MMFS:
         gamma: float | str = self.gamma
         if gamma != "auto":
             try:
@@ -185,11 +109,46 @@ class How:
                 raise ValueError(f"--gamma is 'auto' or a number, not {gamma!r}.") from None
         if self.jobs == 0:
             raise ValueError("--jobs is a number of threads, or -1 for as many as there are cores.")
-        options = vars(self) | {"gamma": gamma}
+        options = vars(self) | {"gamma": gamma, "task": self.task_of(data)}
+        options |= self._of_columns(data)
         if self.relevance == "mutual_info":  # of single columns it cannot be found again
             options["keep_scores"] = True
         seed, jobs = options.pop("seed"), options.pop("jobs")
         return MMFS(n_features, random_state=seed, n_jobs=jobs, verbose=report.function, **options)
+
+    def task_of(self, data: Table) -> str:
+        return "survival" if data.censored else self.task
+
+    def _of_columns(self, data: Table) -> dict[str, Any]:
+        """Options that name columns, by number where these have no names."""
+        named = data.feature_names is not None
+
+        def place(name: str) -> Any:
+            return name if named else data.column(name)
+
+        found: dict[str, Any] = {"must_include": None, "feature_groups": None, "costs": None}
+        if self.must_include:
+            found["must_include"] = [place(name) for name in self.must_include]
+        if self.feature_groups is not None:
+            groups: dict[str, list] = {}
+            for name, group in read_pairs(self.feature_groups):
+                groups.setdefault(group, []).append(place(name))
+            found["feature_groups"] = groups
+        if self.costs is not None:
+            costs = np.full(data.X.shape[1], np.nan)
+            for name, cost in read_pairs(self.costs):
+                costs[data.column(name)] = _number_in(self.costs, name, cost)
+            if (lost := np.flatnonzero(np.isnan(costs))).size:
+                raise FileProblem(f"{self.costs} has no cost for {data.name(int(lost[0]))!r}.")
+            found["costs"] = costs
+        return found
+
+
+def _number_in(path: Path, name: str, text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise FileProblem(f"{path} has {text!r} as the cost of {name!r}; pass a number.") from None
 
 
 @dataclass(frozen=True)
@@ -290,7 +249,7 @@ def check_outputs(
 
 
 def run_record(checksums: dict[str, str], data: Table, how: How) -> dict[str, Any]:
-    return record_of(checksums, data, how.task, ["mmfs", *sys.argv[1:]])
+    return record_of(checksums, data, how.task_of(data), ["mmfs", *sys.argv[1:]])
 
 
 def save_page(page: str, path: Path, outputs: Outputs) -> None:

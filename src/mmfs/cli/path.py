@@ -7,17 +7,8 @@ import numpy as np
 
 from mmfs import PathDisplay, mmfs_path
 from mmfs.cli.console import Reporter, out, table_of, wrote
-from mmfs.cli.options import (
-    METHOD,
-    OUTPUT,
-    Force,
-    How,
-    Picture,
-    Source,
-    check_outputs,
-    option,
-    save_picture,
-)
+from mmfs.cli.options import Force, How, Picture, check_outputs, save_picture
+from mmfs.cli.source import METHOD, OUTPUT, Source, option
 from mmfs.io import Outputs, Table, stage_table
 
 Most = Annotated[
@@ -57,8 +48,8 @@ def path(
     with Outputs(force) as outputs:
         check_outputs(outputs, source, output, plot)
         data = source.read_labelled(progress)
-        options = how.selector(k, progress).get_params()
-        found = mmfs_path(data.data, data.y, gammas=points, **options)
+        options = how.selector(k, progress, data).get_params()
+        found = mmfs_path(data.data, data.y, gammas=points, **data.given, **options)
         display = PathDisplay(found, data.name)
         if output is not None:
             stage_table(_weights(display), output, outputs)

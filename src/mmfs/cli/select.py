@@ -20,26 +20,25 @@ from mmfs import (
 )
 from mmfs.cli.console import Reporter, note_lost, out, say, table_of, wrote
 from mmfs.cli.options import (
-    OUTPUT,
     Count,
     Escape,
     Force,
     How,
     Json,
     Page,
-    Source,
     Workers,
     check_outputs,
     folds,
     number,
-    option,
     run_record,
     save_page,
 )
+from mmfs.cli.source import OUTPUT, Source, option
 from mmfs.io import Outputs, Table, stage_table, without_formula
 from mmfs.report import (
     HIGHER,
     as_json,
+    in_words,
     selection_page,
     selection_record,
 )
@@ -117,6 +116,7 @@ def select(
             )
             seconds = time.perf_counter() - start
             record = run_record(checksums.result(), data, how)
+            record["data"]["assumed"] += in_words(selector)
         record |= selection_record(selector, selection.frame, data, scores)
         if output is not None and beside is not None:
             small = data.take(np.sort(selector.indices_))
@@ -151,35 +151,35 @@ def _fitted(
 ) -> tuple[MMFS, ScoresDisplay | None, PathDisplay | None]:
     """The selector and, if they are asked for, scores against numbers of features, and the path."""
     warnings.simplefilter("ignore", ChanceWarning)  # what it says is part of the result
-    selector, path = how.selector(n_features, progress), None
+    selector, path = how.selector(n_features, progress, data), None
     with_path &= selector.formulation != "constrained"
     if not auto:
         if with_path:
-            path = PathDisplay(selector.fit_path(X, data.y), data.name)
+            path = PathDisplay(selector.fit_path(X, data.y, **data.given), data.name)
         else:
-            selector.fit(X, data.y)
+            selector.fit(X, data.y, **data.given)
         if cv is None:
             return selector, None, path
     search = MMFSCV(
-        n_features=None if auto else len(selector.indices_),
+        n_features=None if auto else len(selector.weights_),
         gammas="auto" if isinstance(selector.gamma, str) else [selector.gamma],
         cv=folds(cv),
         rule=rule,
-        selector=how.selector(None, progress).set_params(gamma="auto"),
+        selector=how.selector(None, progress, data).set_params(gamma="auto"),
         refit=auto,
         random_state=how.seed,
         n_jobs=how.jobs,
         verbose=progress.function,
     )
     if auto and with_path:
-        path = PathDisplay(search.fit_path(X, data.y, groups=data.groups), data.name)
+        path = PathDisplay(search.fit_path(X, data.y, groups=data.groups, **data.given), data.name)
     else:
-        search.fit(X, data.y, groups=data.groups)
+        search.fit(X, data.y, groups=data.groups, **data.given)
     scores = ScoresDisplay.from_estimator(search, plot=False)
     if auto:
         selector = search.best_selector_
     else:
-        scores.chosen = len(selector.indices_)
+        scores.chosen = len(selector.weights_)
     return selector, scores, path
 
 
@@ -201,7 +201,7 @@ def _show(record: dict[str, Any], auto: bool, seconds: float) -> None:
         (
             str(row["rank"]),
             row["feature"],
-            f"{row['weight']:.4f}",
+            "in" if row["must_be_in"] else f"{row['weight']:.4f}",
             f"{row['relevance']:.3f}",
             f"{row['redundancy']:.3f}",
             row["direction"].removeprefix(HIGHER),
@@ -221,7 +221,7 @@ def _show(record: dict[str, Any], auto: bool, seconds: float) -> None:
     say(f"Target {data['target'] or ''}: {data['target_holds']}.".replace(" :", ":"))
     if data["assumed"]:
         say(f"Assumed: {'; '.join(data['assumed'])}.")
-    without = sum(row["weight"] == 0 for row in kept)
+    without = sum(row["weight"] == 0 and not row["must_be_in"] for row in kept)
     if without:
         say(f"{without} of them have no weight: they are next in line, to make up the number.")
     if record["scores"] is not None:
@@ -277,7 +277,8 @@ def explain(
         raise ValueError("mmfs explain needs a number for -k; mmfs select -k auto finds one.")
     data = source.read_labelled(progress)
     columns = [data.column(name) for name in features]
-    selector = how.selector(number(k), progress).fit(data.data, data.y)
+    selector = how.selector(number(k), progress, data)
+    selector.fit(data.data, data.y, **data.given)
     frame = selector.explain(data.data, columns, names=data.name)
     progress.close()
     if as_record:
@@ -285,7 +286,7 @@ def explain(
         print(as_json([row | {"rank": row["rank"] if row["selected"] else None} for row in rows]))
         return
     for row in frame.itertuples():
-        rank = f"rank {row.rank} of {len(selector.indices_):,}" if row.selected else "dropped"
+        rank = f"rank {row.rank} of {len(selector.weights_):,}" if row.selected else "dropped"
         say(f"{row.Index} ({rank}): {row.why}")
         say(
             f"  weight {row.weight:.4f}, relevance {row.relevance:.3f}, redundancy "

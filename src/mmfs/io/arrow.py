@@ -9,10 +9,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from mmfs.frames import categories
 from mmfs.io.streams import FileProblem, file_problems
 from mmfs.io.table import Table, Wanted, position
 from mmfs.optional import require
 from mmfs.progress import Progress
+from mmfs.sources import Mixed
 
 Array = np.ndarray
 
@@ -21,6 +23,9 @@ BATCH = 500
 
 # Columns, at most, among which those that name the rows are looked for.
 NAME_CANDIDATES = 100
+
+# Columns of categories that are named in a sentence.
+CATEGORIES_NAMED = 5
 
 # Sparse values that are written out as dense ones, zeros included, at most.
 MOST_CELLS = 10**8
@@ -128,28 +133,65 @@ def from_columns(
     path: Path, opened: Opened, roles: Roles, wanted: Wanted, progress: Progress | None
 ) -> Table:
     """A table from Arrow columns."""
-    features, rows = roles
-    features, left_out = _numbers(opened.schema, features, wanted)
-    small = all(str(opened.schema.field(name).type) in SMALL for name in features)
-    kind = np.float32 if small else np.float64
-    X = np.empty((opened.n_rows, len(features)), dtype=kind, order="F")
-    for start in range(0, len(features), BATCH):
-        if progress:
-            progress("reading", start, len(features))
-        batch = opened.select(features[start : start + BATCH])
-        for offset, name in enumerate(batch.column_names):
-            X[:, start + offset] = numbers_of(batch.column(name), name, path)
 
     def one(name: str) -> Any:
         return opened.select([name]).column(name)
 
+    features, rows = roles
+    if rows is not None and not wanted.include and not _tell_apart(one(rows), rows):
+        features, rows = [rows, *features], None
+    features, left_out = _numbers(opened.schema, features, wanted)
+    numeric = [str(opened.schema.field(name).type).startswith(NUMERIC) for name in features]
+    numbers, texts = list(compress(features, numeric)), list(compress(features, map(not_, numeric)))
+    small = all(str(opened.schema.field(name).type) in SMALL for name in numbers)
+    kind = np.float32 if small and not texts else np.float64
+    X: Any = np.empty((opened.n_rows, len(numbers)), dtype=kind, order="F")
+    for start in range(0, len(numbers), BATCH):
+        if progress:
+            progress("reading", start, len(features))
+        batch = opened.select(numbers[start : start + BATCH])
+        for offset, name in enumerate(batch.column_names):
+            X[:, start + offset] = numbers_of(batch.column(name), name, path)
+    if texts:
+        X = _with_categories(X, {name: one(name) for name in texts}, features, path)
+
     y = None if wanted.target is None else values_of(one(wanted.target), wanted.target, path)
     groups = None if wanted.groups is None else values_of(one(wanted.groups), wanted.groups, path)
     row_names = None if rows is None else names_of_rows(one(rows), rows, path)
+    assumed = named_by(rows)
+    if texts:
+        assumed += (f"columns of categories: {', '.join(texts[:CATEGORIES_NAMED])}"
+                    + (f" and {len(texts) - CATEGORIES_NAMED} more"
+                       if len(texts) > CATEGORIES_NAMED else ""),)  # fmt: skip
+    beside = {name: values_of(one(name), name, path) for name in wanted.beside}
     return Table(
         X, y, np.array(features, dtype=object), row_names, wanted.target, groups,
-        left_out=tuple(left_out), assumed=named_by(rows),
+        left_out=tuple(left_out), assumed=assumed, beside=beside,
     )  # fmt: skip
+
+
+def _tell_apart(column: Any, name: str) -> bool:
+    """Whether a column of text has another one in every row, as names have."""
+    return name in UNNAMED or len(column.unique()) == len(column)
+
+
+def _with_categories(numbers: Array, texts: dict[str, Any], names: list[str], path: Path) -> Mixed:
+    """Columns of numbers beside those of text, whose different values are categories."""
+    levels, codes = [], []
+    for name, column in texts.items():
+        kind = str(column.type)
+        if "string" not in kind:
+            numbers_of(column, name, path)  # refuses dates, lists and the like
+        found = categories(column.to_pylist(), declared="dictionary" in kind)
+        if isinstance(found, str):
+            raise FileProblem(
+                f"{path}: column {name!r} holds {_offending(column, found)}; encode it as numbers, "
+                "exclude it, or make it the target."
+            )
+        levels.append(found[0])
+        codes.append(found[1])
+    of_codes = np.array([name in texts for name in names])
+    return Mixed(numbers, np.column_stack(codes), levels, of_codes, np.array(names, dtype=object))
 
 
 def named_by(rows: str | None) -> tuple[str, ...]:
@@ -179,8 +221,8 @@ def numbers_of(column: Any, name: str, path: Path) -> Array:
         column = column.cast("float64")
     elif not kind.startswith(NUMERIC):
         raise FileProblem(
-            f"{path}: column {name!r} holds {_offending(column)}; encode it as numbers, exclude "
-            "it, or make it the target."
+            f"{path}: column {name!r} holds {_offending(column, '')}; encode it as numbers, "
+            "exclude it, or make it the target."
         )
     if kind == "null":
         return np.full(len(column), np.nan)
@@ -220,10 +262,13 @@ def is_number(text: str) -> bool:
     return "_" not in text
 
 
-def _offending(column: Any) -> str:
+def _offending(column: Any, found: str) -> str:
+    """What a column of text holds instead of numbers, where most of it are, or `found`."""
     kind = str(column.type)
     if "string" not in kind:
         return f"values of type {kind.split('<')[0]}"
+    if found and not found.startswith("numbers"):
+        return found.rstrip(",")
     for row, value in enumerate(column.to_pylist(), start=1):
         if value is not None and not is_number(value):
             return f"text ({value!r} in row {row})"
@@ -233,8 +278,11 @@ def _offending(column: Any) -> str:
 def as_arrow(table: Table) -> Any:
     """An Arrow table: names of rows, features, target."""
     pyarrow = require("pyarrow", "data")
-    X = dense_block(table.X)
-    columns: list[tuple[str, Any]] = [(table.name(j), X[:, j]) for j in range(X.shape[1])]
+    if isinstance(table.X, Mixed):
+        columns = [(table.name(j), table.X.column(j)) for j in range(table.X.shape[1])]
+    else:
+        X = dense_block(table.X)
+        columns = [(table.name(j), X[:, j]) for j in range(X.shape[1])]
     if table.row_names is not None:
         columns.insert(0, ("", table.row_names))
     name = table.target_name or "target"

@@ -52,7 +52,8 @@ def read_text(path: Path, wanted: Wanted, progress: Progress | None) -> Table:
     opened = Opened(table.schema, table.num_rows, table.select)
     made = from_columns(path, opened, roles, wanted, None)
     y, groups = (None if some is None else as_labels(some) for some in (made.y, made.groups))
-    return replace(made, y=y, groups=groups)
+    beside = {name: as_labels(some) for name, some in made.beside.items()}
+    return replace(made, y=y, groups=groups, beside=beside)
 
 
 def read_transposed(path: Path, wanted: Wanted, progress: Progress | None) -> Table:
@@ -101,6 +102,21 @@ def text_columns(path: Path, name: str, by: str | None) -> dict[str, list]:
     header = _header(path, True)  # of which one column is wanted
     read = with_some(header.names, path, name, by)
     return _parsed(path, header, read, None, texts=read).to_pydict()
+
+
+def read_pairs(path: Path) -> list[tuple[str, str]]:
+    """The first two columns of a CSV file, as text, without the line of names."""
+    header = _header(path, True)
+    if len(header.names) < 2:
+        raise FileProblem(f"{path} needs two columns.")
+    both = header.names[:2]
+    table = _parsed(path, header, both, None, texts=both)
+    columns = (table.column(name).to_pylist() for name in both)
+    pairs = [(a or "", b or "") for a, b in zip(*columns, strict=True)]
+    for name, value in pairs:
+        if not name or not value:
+            raise FileProblem(f"{path} has nothing beside {name or value!r}; fill it.")
+    return pairs
 
 
 def write_text(table: Table, path: Path, compression: str, separator: str) -> None:

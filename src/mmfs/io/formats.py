@@ -22,11 +22,15 @@ from mmfs.io.streams import FileProblem, split_compression
 from mmfs.io.svmlight import read_svmlight, write_svmlight
 from mmfs.io.table import Table, Wanted, without_formulas
 from mmfs.progress import Progress
-from mmfs.sources import Elsewhere, is_store, open_store
+from mmfs.sources import Elsewhere, Mixed, is_store, open_store
 
 Array = np.ndarray
 Reader = Callable[[Path, Wanted, Progress | None], Table]
 Writer = Callable[[Table, Path, str], None]
+
+
+# Formats whose columns have a type each.
+OF_COLUMNS = ("csv", "tsv", "parquet", "arrow")
 
 
 class Format(NamedTuple):
@@ -149,6 +153,10 @@ def stage_table(
     kind = format_of(path, format)
     if escape_formulas and kind in (FORMATS["csv"], FORMATS["tsv"]):
         table = without_formulas(table)
+    if isinstance(table.X, Mixed) and kind not in [FORMATS[name] for name in OF_COLUMNS]:
+        raise FileProblem(
+            f"{path} cannot hold columns of categories; write .csv, .tsv, .parquet or .arrow."
+        )
     if isinstance(table.X, Elsewhere):
         table = replace(table, X=table.X[:, :])
     kind.write(table, outputs.stage(path), split_compression(path)[1])

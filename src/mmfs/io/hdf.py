@@ -61,10 +61,11 @@ def read_h5ad(path: Path, wanted: Wanted, progress: Progress | None) -> Table:
             return np.asarray(obs[name])
 
         y, groups = labels(wanted.target), labels(wanted.groups)
+        beside = {name: np.asarray(labels(name)) for name in wanted.beside}
         X = matrix(_loaded(file["X"], progress), path) if wanted.features else None
     names, rows = (np.asarray(frame.index, dtype=str) for frame in (var, obs))
     others = tuple(str(name) for name in obs.columns if name not in wanted.labels)
-    return Table(X, y, names, rows, wanted.target, groups, left_out=others)
+    return Table(X, y, names, rows, wanted.target, groups, left_out=others, beside=beside)
 
 
 def write_h5ad(table: Table, path: Path, compression: str) -> None:

@@ -12,13 +12,16 @@ import numpy as np
 from mmfs.errors import Parameter
 from mmfs.io import csv
 from mmfs.io.chunks import Parts, as_rows
-from mmfs.io.formats import STORE, Format, Reader, format_of
+from mmfs.io.formats import FORMATS, STORE, Format, Reader, format_of
 from mmfs.io.labels import Matching, file_and_part, is_file, labels_of_rows, names_of_columns
 from mmfs.io.streams import FileProblem
 from mmfs.io.table import NoSuchName, Table, Wanted, unique_names
 from mmfs.progress import Progress
 
 Array = np.ndarray
+
+# Readers of files whose columns have a type each, and of observations.
+OF_TYPES = [FORMATS[name].read for name in ("parquet", "arrow", "h5ad")]
 
 # Columns that were left out, of which so many are named.
 MENTIONED = 10
@@ -39,6 +42,10 @@ def read_table(
     by_order: bool = False,
     format: str | None = None,
     stream: bool = False,
+    weights: str | None = None,
+    covariates: str | None = None,
+    event: str | None = None,
+    drop_unlabelled: bool = False,
     progress: Progress | None = None,
 ) -> Table:
     """Read a file of data, or open a column store.
@@ -79,6 +86,16 @@ def read_table(
         Whether to leave the data in the file, and to read it again, some rows at a time, whenever a
         selector asks for it: for data larger than memory. CSV, Parquet, svmlight, .npy, and
         compressed rows in .npz; without `transpose`, and `include` in the first two alone.
+    weights : str or None, default=None
+        How much each row counts, given as `target` is.
+    covariates : str or None, default=None
+        What is to be taken out: columns of the file, "age,sex", or of another one,
+        "clinic.csv:age,sex".
+    event : str or None, default=None
+        Where the target holds times, what tells whether the event was seen then (1) or not (0),
+        given as `target` is: y has then two columns, events and times.
+    drop_unlabelled : bool, default=False
+        Whether rows without a target are left out.
     progress : callable, default=None
         Told what goes on, how much of it is done, and how much there is.
 
@@ -88,7 +105,8 @@ def read_table(
         With X, y, feature_names, row_names; `assumed` says what was taken for granted.
     """
     asked = Asked(Path(path), target, groups, names, include, exclude, numbers_only,
-                  number_duplicates, transpose, by, by_order, format, progress)  # fmt: skip
+                  number_duplicates, transpose, by, by_order, format, weights, covariates, event,
+                  drop_unlabelled, progress)  # fmt: skip
     if not stream or asked.kind is STORE:
         return asked.read()
     parts = asked.parts()
@@ -124,6 +142,10 @@ class Asked:
         by: str | None = None,
         by_order: bool = False,
         format: str | None = None,
+        weights: str | None = None,
+        covariates: str | None = None,
+        event: str | None = None,
+        drop_unlabelled: bool = False,
         progress: Progress | None = None,
     ) -> None:
         if not path.suffix and not path.exists():
@@ -144,7 +166,11 @@ class Asked:
         self._read = csv.read_transposed if by_lines else self.kind.read
         self._turn = transpose and not by_lines
         inside = partial(_is_inside, path=path, kind=self.kind, read=self._read)
+        self.weights, self.event, self.drop_unlabelled = weights, event, drop_unlabelled
+        self.covariates = _several(covariates)
+        beside = [name for name in (weights, event, *self.covariates) if inside(name)]
         self.wanted = Wanted(
+            beside=tuple(name for name in beside if name is not None),
             target=target if inside(target) else None,
             groups=groups if inside(groups) else None,
             include=tuple(include),
@@ -155,6 +181,12 @@ class Asked:
         self._filtered = self.kind.columns is not None and names is None and not self._turn
         self._by_rows = self._filtered or not (include or exclude)
         self._by_rows &= not transpose and self.kind.parts is not None
+        self._by_rows &= not self.wanted.beside
+        if self.wanted.beside and self._read not in (csv.read_text, *OF_TYPES):
+            raise FileProblem(
+                f"{path} holds the features alone, so that {self.wanted.beside[0]!r} is looked for "
+                "in another file; pass FILE:COLUMN."
+            )
 
     def read(self) -> Table:
         """All of it."""
@@ -194,12 +226,43 @@ class Asked:
             groups, how = labels_of_rows(self.groups, table, self.matching)
             table = replace(table, groups=groups)
             assumed.append(how)
+        table = self._beside(table, assumed)
         if table.left_out:
             named, others = table.left_out[:MENTIONED], len(table.left_out) - MENTIONED
             more = f" and {others:,} more" if others > 0 else ""
             assumed.append(f"columns left out: {', '.join(named)}{more}")
         self.assumed = tuple(dict.fromkeys(assumed))
         return replace(table, assumed=self.assumed)
+
+    def _beside(self, table: Table, assumed: list[str]) -> Table:
+        """With weights, covariates and events; without rows that have no target, if that is so."""
+
+        def column(where: str) -> Array:
+            if where in table.beside:
+                return table.beside[where]
+            values, how = labels_of_rows(where, table, self.matching)
+            assumed.append(how)
+            return values
+
+        if self.weights is not None:
+            table = replace(table, weights=column(self.weights))
+        if self.covariates:
+            known = {_name_of(where): column(where) for where in self.covariates}
+            table = replace(table, covariates=known)
+            assumed.append(f"adjusted for {', '.join(known)}")
+        if self.event is not None and table.y is not None:
+            event = column(self.event)
+            rows = [
+                [None if value is None else float(value) for value in both]
+                for both in zip(event.tolist(), table.y.tolist(), strict=True)
+            ]
+            table = replace(table, y=np.array(rows, dtype=np.float64))
+            name = f"{table.target_name} and {_name_of(self.event)}"
+            table = replace(table, target_name=name, censored=True)
+        if self.drop_unlabelled and (lost := unlabelled(table.y)).any():
+            table = table.rows(np.flatnonzero(~lost))
+            assumed.append(f"{lost.sum():,} rows without a target are left out")
+        return table
 
     def identity(self) -> dict[str, Any]:
         """What tells this from other files, and from other wishes for the same file."""
@@ -225,6 +288,27 @@ class Asked:
             if not missing:
                 raise
             raise FileProblem(f"there is no file {missing[0]}, and {problem}") from None
+
+
+def unlabelled(y: Any) -> Array:
+    """Mask of the rows that have no target."""
+    if y is None:
+        return np.zeros(0, dtype=bool)
+    if y.dtype.kind == "f":
+        return np.isnan(y.reshape(len(y), -1)).any(axis=1)
+    if y.dtype.kind != "O":
+        return np.zeros(len(y), dtype=bool)
+    return np.array([value is None or value != value for value in y.tolist()])
+
+
+def _several(where: str | None) -> list[str]:
+    """Of "a,b" and "FILE:a,b" each by itself."""
+    if where is None:
+        return []
+    file, colon, names = where.rpartition(":")
+    if not colon or not is_file(Path(file)):
+        file, names = "", where
+    return [f"{file}:{name.strip()}" if file else name.strip() for name in names.split(",")]
 
 
 def _transposed(table: Table) -> Table:

@@ -4,7 +4,7 @@ import difflib
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fnmatch import translate
 from typing import Any, NamedTuple
 
@@ -40,6 +40,14 @@ class Table:
         columns of obs.
     assumed : tuple of str
         What was taken for granted in reading, in words.
+    weights : ndarray or None
+        How much each row counts.
+    covariates : dict of ndarray, or None
+        What is to be taken out, by name.
+    censored : bool
+        Whether y holds events and times.
+    beside : dict of ndarray
+        Columns of the file that were asked for, and are none of these.
     """
 
     X: Any
@@ -51,6 +59,10 @@ class Table:
     numbered_from: int = 0
     left_out: tuple[str, ...] = ()
     assumed: tuple[str, ...] = ()
+    weights: Array | None = None
+    covariates: dict[str, Array] | None = None
+    censored: bool = False
+    beside: dict[str, Array] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         # As objects: an array of text is as wide as its longest name.
@@ -66,6 +78,32 @@ class Table:
             return self.X
         pandas = require("pandas", "explain", "a table with names")
         return pandas.DataFrame(self.X, columns=self.feature_names, copy=False)
+
+    @property
+    def given(self) -> dict[str, Any]:
+        """What a `fit` is to be told of the rows, beside y."""
+        known: dict[str, Any] = {}
+        if self.weights is not None:
+            known["sample_weight"] = self.weights
+        if self.covariates is not None:
+            pandas = require("pandas", "explain", "covariates")
+            index = self.data.index if hasattr(self.data, "index") else None
+            known["covariates"] = pandas.DataFrame(self.covariates, index=index)
+        return known
+
+    def rows(self, which: Array) -> "Table":
+        """A table of some of the rows."""
+
+        def some(values: Any) -> Any:
+            return None if values is None else values[which]
+
+        covariates = self.covariates
+        if covariates is not None:
+            covariates = {name: values[which] for name, values in covariates.items()}
+        return replace(
+            self, X=self.X[which], y=some(self.y), row_names=some(self.row_names),
+            groups=some(self.groups), weights=some(self.weights), covariates=covariates, beside={},
+        )  # fmt: skip
 
     def name(self, column: int) -> str:
         """What a column is called; its number, if it has no name."""
@@ -127,13 +165,15 @@ class Wanted(NamedTuple):
     features: bool = True  # or only target and groups
     numbers_only: bool = False  # leave out what does not hold numbers
     number_duplicates: bool = False  # call columns of one name a, a.1, a.2
+    beside: Sequence[str] = ()  # columns that are told apart from the features
 
     def unfiltered(self) -> "Wanted":
         return self._replace(include=(), exclude=())
 
     @property
     def labels(self) -> list[str]:
-        return [name for name in (self.target, self.groups) if name is not None]
+        named = [name for name in (self.target, self.groups) if name is not None]
+        return list(dict.fromkeys([*named, *self.beside]))
 
     def mask(self, names: Sequence[str]) -> Array:
         """Which of the columns called so are to be features."""

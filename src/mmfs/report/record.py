@@ -11,10 +11,12 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from mmfs.explain import main_causes, noise_of
+from mmfs.explain import MUST_BE_IN, main_causes, noise_of
 from mmfs.io import Table
+from mmfs.per_row import counts_rows
 from mmfs.plots import ScoresDisplay
-from mmfs.target import encode_target
+from mmfs.sources import Mixed
+from mmfs.target import Target, encode_target
 
 HIGHER = "higher in "
 CLASSES_NAMED = 8  # that are named
@@ -75,6 +77,19 @@ def record_of(
     }
 
 
+def in_words(selector: Any) -> list[str]:
+    """What a fit assumed of the data."""
+    record, words = selector._record, []
+    if record.n_missing:
+        words.append(f"{record.n_missing:,} missing values: numbers stand for the mean of their "
+                     "column, categories for one of their own")  # fmt: skip
+    if (weights := record.per_row.weights) is not None and counts_rows(weights):
+        words.append(f"weights are whole numbers, and count rows: {weights.sum():,.0f} in all")
+    elif weights is not None:
+        words.append(f"rows are weighted, and tell as much as {record.n_effective:,.4g} equal ones")
+    return words
+
+
 def numbered(table: Table) -> list[str]:
     """How columns without names are numbered."""
     named = table.feature_names is not None
@@ -83,6 +98,12 @@ def numbered(table: Table) -> list[str]:
 
 def target_in_words(y: Any, task: str) -> str:
     """Classes with their numbers of instances, or the range of quantities."""
+    if task == "survival":
+        events, times = np.asarray(y, dtype=float).T
+        return (
+            f"{int(events.sum()):,} events and {int((events == 0).sum()):,} censored times, from "
+            f"{times.min():g} to {times.max():g}"
+        )
     if not encode_target(y, task).of_classes:
         if y.ndim > 1:
             return f"{y.shape[1]} quantities"
@@ -93,18 +114,43 @@ def target_in_words(y: Any, task: str) -> str:
     return f"{len(classes)} classes: {', '.join(pairs[:CLASSES_NAMED])}{more}"
 
 
-def directions(X: Any, y: Any, task: str) -> list[str]:
-    """For each column of a few: the class in which it is highest, or whether it rises with y."""
-    X = X.toarray() if sp.issparse(X) else np.asarray(X)
-    target = encode_target(y, task)
+def columns_of_features(selector: Any) -> list[np.ndarray]:
+    """Of every selected feature its columns, in rank order."""
+    record = selector._record
+    if record.features is None:
+        return [np.array([j]) for j in record.indices.tolist()]
+    return [record.features.columns[g] for g in record.indices.tolist()]
+
+
+def directions(table: Table, of_features: list[np.ndarray], task: str) -> list[str]:
+    """For each feature the class in which it is highest, or whether it rises with y.
+
+    Of categories the one that tells most is named; of features of several columns nothing is said.
+    """
+    assert table.y is not None
+    target = encode_target(table.y, task)
     if target.several:
-        return [""] * X.shape[1]
+        return [""] * len(of_features)
+    return [_direction(table, J, target) if len(J) == 1 else "" for J in of_features]
+
+
+def _direction(table: Table, J: np.ndarray, target: Target) -> str:
+    X: Any = table.X[:, J]
+    words = ""
+    if isinstance(X, Mixed) and X.of_codes[0]:
+        part = X.source.fetch(np.arange(X.source.shape[1])).toarray()
+        best = int(np.linalg.norm((part - part.mean(axis=0)).T @ target.Y, axis=1).argmax())
+        x, words = part[:, best], f": {X.levels[0][best]}"
+    else:
+        X = X.dense() if isinstance(X, Mixed) else X
+        x = np.asarray(X.toarray() if sp.issparse(X) else X, dtype=np.float64)[:, 0]
+        x = np.where(np.isnan(x), np.nanmean(x), x)
     if not target.of_classes:
-        rising = (X - X.mean(axis=0)).T @ target.Y[:, 0] > 0
-        return ["rises with it" if up else "falls with it" for up in rising]
-    classes = np.unique(y)
-    means = np.array([X[target.labels == i].mean(axis=0) for i in range(len(classes))])
-    return [f"{HIGHER}{classes[i]}" for i in means.argmax(axis=0)]
+        rises = (x - x.mean()) @ target.Y[:, 0] > 0
+        return ("rises with it" if rises else "falls with it") + words
+    means = [x[target.labels == i].mean() for i in range(target.n_labels)]
+    classes = np.unique(np.asarray(table.y))
+    return f"{HIGHER}{classes[int(np.argmax(means))]}{words}"
 
 
 def selection_record(
@@ -113,7 +159,8 @@ def selection_record(
     """Parameters, certificate and features of a fitted MMFS, explained by a DataFrame."""
     kept = frame[frame["selected"]].sort_values("rank")
     redundant = made_redundant(frame)
-    highest = directions(table.X[:, selector.indices_], table.y, selector.task)
+    of_features, task = columns_of_features(selector), selector._record.settings.task
+    highest = directions(table, of_features, task)
     return {
         "parameters": {
             name: value
@@ -130,13 +177,16 @@ def selection_record(
             "scans": selector.n_scans_,
             "constant_columns": selector.n_constant_,
             "duplicate_columns": selector.n_duplicate_,
+            "missing_values": selector.n_missing_,
         },
-        "scores": None if scores is None else scores_record(scores, table, selector.task),
+        "scores": None if scores is None else scores_record(scores, table, task),
         "selected": [
             {
                 "rank": int(row.rank),
                 "feature": str(row.Index),
-                "column": int(column),
+                "column": int(columns[0]),
+                "columns": columns.tolist(),
+                "must_be_in": row.why == MUST_BE_IN,
                 "weight": row.weight,
                 "relevance": row.relevance,
                 "redundancy": row.redundancy,
@@ -144,9 +194,7 @@ def selection_record(
                 "makes_redundant": redundant[str(row.Index)],
                 "why": row.why,
             }
-            for row, column, direction in zip(
-                kept.itertuples(), selector.indices_, highest, strict=True
-            )
+            for row, columns, direction in zip(kept.itertuples(), of_features, highest, strict=True)
         ],
     }
 

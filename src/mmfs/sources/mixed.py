@@ -152,8 +152,8 @@ class Mixed:
         place = int(self.of_codes[:j].sum())
         if not self.of_codes[j]:
             return self.numbers[:, j - place]
-        known = np.where(self.levels[place] == MISSING, None, self.levels[place])
-        return known[self.codes[:, place]]
+        known = [None if level == MISSING else level for level in self.levels[place].tolist()]
+        return np.array(known, dtype=object)[self.codes[:, place]]
 
     def dense(self) -> Array:
         """Numbers, then indicators."""
@@ -178,7 +178,7 @@ class Mixed:
         assert rows == slice(None)
         columns = np.arange(self.shape[1])[columns]
         coded, place = self.of_codes[columns], np.cumsum(self.of_codes) - 1
-        codes, plain = place[columns[coded]], (columns - place - 1)[~coded]
+        codes, plain = place[columns[coded]], (columns - place[columns] - 1)[~coded]
         levels = [self.levels[c] for c in codes.tolist()]
         return self._of(self.numbers[:, plain], self.codes[:, codes], levels, columns)
 
