@@ -223,8 +223,10 @@ def test_transform_checks_its_input():
     selector = MMFS(2).fit(X, Y)
     with pytest.raises(ValueError, match="X has 5 features, but MMFS is expecting 6"):
         selector.transform(X[:, :5])
+    with pytest.raises(ValueError, match="infinity"):
+        selector.transform(sp.csc_array(broken(np.inf)))
     with pytest.raises(ValueError, match="NaN"):
-        selector.transform(sp.csc_array(broken(np.nan)))
+        MMFS(2, missing="refuse").fit(X, Y).transform(sp.csc_array(broken(np.nan)))
 
 
 def test_bad_input_changes_nothing():

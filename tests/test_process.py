@@ -94,7 +94,7 @@ def test_compiled_signatures_stay_few():
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((30, 40)), np.arange(30) % 2
     loops = (
-        scans.csc_sums, scans.csc_products, scans.csr_sums, descent.dcd, active_set.newton,
+        scans.csc_sums, scans.csc_several, scans.csr_sums, descent.dcd, active_set.newton,
         active_set.homotopy, vectors.gather, counting.csc_states,
     )  # fmt: skip
     before = [len(loop.signatures) for loop in loops]

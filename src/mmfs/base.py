@@ -9,7 +9,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.feature_selection import SelectorMixin
-from sklearn.utils import _safe_indexing
+from sklearn.utils import _safe_indexing, get_tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mmfs.columns import Columns
@@ -207,7 +207,11 @@ class Selector(SelectorMixin, BaseEstimator):
             return X.fetch(np.sort(self.indices_))
         if getattr(X, "format", None) != "csc":
             return super().transform(X)
-        X = validate_data(self, X, dtype=None, accept_sparse="csc", reset=False)
+        holes = get_tags(self).input_tags.allow_nan
+        finite: Any = "allow-nan" if holes else True
+        X = validate_data(
+            self, X, dtype=None, accept_sparse="csc", reset=False, ensure_all_finite=finite
+        )
         return X[:, np.sort(self.indices_)]
 
     def __sklearn_tags__(self) -> Any:

@@ -15,7 +15,7 @@ Array = np.ndarray
 CATEGORIES = ("category", "categorical", "enum")
 
 DATES = ("date", "time", "duration", "period", "<m8", "object_date")
-PLAIN = (str, bool, int, float, np.bool_, np.number, type(None))
+PLAIN_TYPES = (str, bool, int, float, np.bool_, np.number, type(None))
 
 # What types of columns of numbers are called beside NumPy's.
 NUMBERS = ("int", "float", "uint", "bool", "decimal")
@@ -100,7 +100,7 @@ def categories(values: list, declared: bool) -> tuple[Array, Array] | str:
     Columns that are not `declared` to be of categories may be meant as numbers.
     """
     texts = [MISSING if _is_missing(value) else str(value) for value in values]
-    strange = {type(value).__name__ for value in values if not isinstance(value, PLAIN)}
+    strange = {type(value).__name__ for value in values if not isinstance(value, PLAIN_TYPES)}
     if strange - {"NAType", "NaTType"}:
         return f"values of type {min(strange)}"
     there = [text for text in texts if text != MISSING]

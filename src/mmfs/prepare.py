@@ -320,7 +320,7 @@ def prepare(
         columns.leave_out(places_in(data_columns(np.array(out), features), left))
     numbers = left if of_data is None else of_data
     check_scanned(columns, n_columns, names, numbers, settings.missing)
-    if data.n_effective - target.Y.shape[1] < 1 and not data.columns.adjustment.plain:
+    if data.n_effective - 1 < target.Y.shape[1] + 1 and not data.columns.adjustment.plain:
         raise ValueError(
             f"covariates and features that must be in leave {max(data.n_effective, 0):.3g} of the "
             f"{len(y):,} rows to select from; take fewer."

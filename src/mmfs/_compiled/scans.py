@@ -12,18 +12,19 @@ HOLES = 3
 
 
 @njit(cache=True, nogil=True)
-def csc_sums(indptr, indices, data, weights, v, V, shifted, start, stop, origin, sums, holes):
-    """Of columns start..stop an origin o_j, and sums_j = (x_j - o_j)'W (x_j - o_j), w, v and V.
+def csc_sums(indptr, indices, data, weights, v, shifted, start, stop, origin, sums, holes):
+    """Of columns start..stop an origin o_j, and sums_j = (x_j - o_j)'W (x_j - o_j), w and v.
 
     W holds the `weights` w of the rows, of which there are none if all weigh 1. Where `shifted`,
     the origin of a column with all of its entries is the first of them. Missing values, NaN, are
-    left out, and told in `holes`: how many, and their w, v and V. Returns 0 when row numbers are
-    not strictly increasing and in range, and HOLES where some are missing and `holes` is empty.
+    left out, and told in `holes`: how many, and their w and v. Returns 0 when row numbers are not
+    strictly increasing and in range, and HOLES where some are missing and `holes` is empty.
     """
     n_rows, equal, one, end = len(v), len(weights) == 0, np.uint64(1), np.uint64(indptr[start])
     for j in range(start, stop):
-        k, end = end, np.uint64(indptr[j + 1])
-        o = float(data[k]) if shifted and end - k == np.uint64(n_rows) else 0.0
+        begin, end, p = end, np.uint64(indptr[j + 1]), j - start
+        full = shifted and end - begin == np.uint64(n_rows)
+        k, o = begin, float(data[begin]) if full else 0.0
         square, total, product, previous = 0.0, 0.0, 0.0, np.int64(-1)
         while k < end:
             i = np.int64(indices[k])
@@ -36,51 +37,84 @@ def csc_sums(indptr, indices, data, weights, v, V, shifted, start, stop, origin,
             total += weighted
             product += x * v[at]
             k += one
-        p = j - start
-        origin[p], sums[p, 0], sums[p, 1], sums[p, 2] = o, square, total, product
-        if square != square:
+        if square != square:  # once more, beside what is missing
             if len(holes) == 0:
                 return HOLES
-            full = shifted and indptr[j + 1] - indptr[j] == n_rows
-            here = slice(indptr[j], indptr[j + 1])
-            origin[p] = _sums_beside_holes(
-                indices[here], data[here], weights, v, V, full, sums[p], holes[p]
-            )
-        elif V.shape[1]:  # most data have no more
-            _csc_row(indptr, indices, data, V, o, j, sums[p, 3:])
+            k, o, square, total, product = begin, 0.0, 0.0, 0.0, 0.0
+            n, lost, of_lost = 0.0, 0.0, 0.0
+            while k < end:
+                at, x = np.uint64(indices[k]), float(data[k])
+                w = 1.0 if equal else weights[at]
+                if x != x:
+                    n += 1.0
+                    lost += w
+                    of_lost += v[at]
+                else:
+                    if full:
+                        o, full = x, False
+                    x -= o
+                    square += w * x * x
+                    total += w * x
+                    product += x * v[at]
+                k += one
+            holes[p, 0], holes[p, 1], holes[p, 2] = n, lost, of_lost
+        origin[p], sums[p, 0], sums[p, 1], sums[p, 2] = o, square, total, product
     return 1
 
 
-@njit(cache=True, nogil=True)
-def _sums_beside_holes(indices, data, weights, v, V, full, sums, holes):
-    """Those of a column with missing values; returns its origin, the first value where `full`."""
-    sums[:], holes[:], o, first = 0.0, 0.0, 0.0, full
-    for k in range(len(indices)):
-        i, x = indices[k], float(data[k])
-        w = weights[i] if len(weights) else 1.0
-        if x != x:
-            out, factor = holes, 1.0
-            out[0] += 1.0
-        else:
-            if first:
-                o, first = x, False
-            out, factor = sums, x - o
-            out[0] += w * factor * factor
-        out[1] += w * factor
-        out[2] += v[i] * factor
-        for c in range(V.shape[1]):
-            out[3 + c] += V[i, c] * factor
-    return o
+# Vectors that columns are multiplied with at once: as many sums as stay in registers.
+LANES = 6
 
 
 @njit(cache=True, nogil=True)
-def _csc_row(indptr, indices, data, V, o, j, out):
-    """out = V'(x_j - o)"""
-    out[:] = 0.0
-    for k in range(indptr[j], indptr[j + 1]):
-        x, i = float(data[k]) - o, indices[k]
-        for c in range(len(out)):
-            out[c] += x * V[i, c]
+def csc_sums_several(indptr, indices, data, V, q, shifted, start, stop, origin, sums, holes):
+    """As `csc_sums` for q vectors, up to LANES: V holds weights, these, and zeros.
+
+    Its rows fill a line of the cache, and all sums are made in one reading.
+    """
+    n_rows, one, end = len(V), np.uint64(1), np.uint64(indptr[start])
+    for j in range(start, stop):
+        begin, end, p = end, np.uint64(indptr[j + 1]), j - start
+        full = shifted and end - begin == np.uint64(n_rows)
+        k, o, previous = begin, float(data[begin]) if full else 0.0, np.int64(-1)
+        square, total, a, b, c, d, e, f = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+        while k < end:
+            i = np.int64(indices[k])
+            if i <= previous or i >= n_rows:
+                return 0
+            previous, v, x = i, V[np.uint64(i)], float(data[k]) - o
+            square += v[0] * x * x
+            total += v[0] * x
+            a += x * v[1]
+            b += x * v[2]
+            c += x * v[3]
+            d += x * v[4]
+            e += x * v[5]
+            f += x * v[6]
+            k += one
+        known = (a, b, c, d, e, f)
+        sums[p, 0], sums[p, 1] = square, total
+        for t in range(q):
+            sums[p, 2 + t] = known[t]
+        if square != square:  # once more, beside what is missing
+            if len(holes) == 0:
+                return HOLES
+            o, sums[p] = 0.0, 0.0
+            for place in range(indptr[j], indptr[j + 1]):
+                v, x = V[indices[place]], float(data[place])
+                if x != x:
+                    holes[p, 0] += 1.0
+                    for t in range(1 + q):
+                        holes[p, 1 + t] += v[t]
+                    continue
+                if full:
+                    o, full = x, False
+                x -= o
+                sums[p, 0] += v[0] * x * x
+                for t in range(1 + q):
+                    sums[p, 1 + t] += v[t] * x
+        origin[p] = o
+    return 1
 
 
 @njit(cache=True, nogil=True)
@@ -128,21 +162,47 @@ def csc_dots(indptr, indices, data, v, origin, fill, start, J, out):
 
 
 @njit(cache=True, nogil=True)
-def csc_products(indptr, indices, data, V, origin, fill, start, J, out):
-    """out_j = V'(x_j - o_j) for one vector or several, those of V, and columns as `csc_dots`."""
-    if V.shape[1] == 1:
-        v, alone = V.reshape(-1), out.reshape(-1)  # unlike V[:, 0] known to have no gaps
-        return csc_dots(indptr, indices, data, v, origin, fill, start, J, alone)
-    for c in range(len(out)):
-        j = J[c] if len(J) else start + c
-        _csc_row(indptr, indices, data, V, origin[c], j, out[c])
-        if out[c, 0] != out[c, 0] and len(fill):
-            out[c] = 0.0
-            for k in range(indptr[j], indptr[j + 1]):
-                x = float(data[k])
-                x = (fill[c] if x != x else x) - origin[c]
-                for e in range(V.shape[1]):
-                    out[c, e] += x * V[indices[k], e]
+def csc_several(indptr, indices, data, V, q, origin, fill, start, J, first, out, holes):
+    """out_j[first:] = V'(x_j - o_j) for q vectors, with zeros up to LANES; columns as `csc_dots`.
+
+    Missing values are left out and their V told in `holes`, from `first` on too, if there is room.
+    """
+    one, some = np.uint64(1), len(J) > 0
+    for lane in range(0, q, LANES):
+        last = min(lane + LANES, q)
+        for p in range(len(out)):
+            j = J[p] if some else start + p
+            k, end, o = np.uint64(indptr[j]), np.uint64(indptr[j + 1]), origin[p]
+            a, b, c, d, e, f = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+            while k < end:
+                x, v = float(data[k]) - o, V[np.uint64(indices[k])]
+                a += x * v[lane]
+                b += x * v[lane + 1]
+                c += x * v[lane + 2]
+                d += x * v[lane + 3]
+                e += x * v[lane + 4]
+                f += x * v[lane + 5]
+                k += one
+            if a != a:  # once more, beside what is missing
+                a, b, c, d, e, f = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+                for place in range(indptr[j], indptr[j + 1]):
+                    x, v = float(data[place]), V[indices[place]]
+                    if x != x:
+                        for t in range(lane, last if len(holes) else lane):
+                            holes[p, first + t] += v[t]
+                        if len(fill) == 0:
+                            continue
+                        x = fill[p]
+                    x -= o
+                    a += x * v[lane]
+                    b += x * v[lane + 1]
+                    c += x * v[lane + 2]
+                    d += x * v[lane + 3]
+                    e += x * v[lane + 4]
+                    f += x * v[lane + 5]
+            sums = (a, b, c, d, e, f)
+            for t in range(lane, last):
+                out[p, first + t] = sums[t - lane]
 
 
 # --- the same scans of compressed rows ----------------------------------------------------------
@@ -257,7 +317,19 @@ def csr_sums(indptr, indices, data, weights, v, V, origin, start, stop, n_column
 def csr_products(indptr, indices, data, V, origin, fill, start, stop, n_columns, out):
     """out_j = V'(x_j - o_j) for columns start..stop and one vector or several, those of V."""
     (n_rows, q), one, alone, holes = V.shape, np.uint64(1), out.reshape(-1), len(fill) > 0
-    plain = q == 1 and not holes and not np.any(origin != 0.0)
+    plain = q == 1 and not np.any(origin != 0.0)
+    if plain and holes and stop - start == n_columns:
+        alone[:] = 0.0
+        k = np.uint64(indptr[0])
+        for i in range(n_rows):
+            end, v = np.uint64(indptr[i + 1]), V[i, 0]
+            while k < end:
+                x, j = float(data[k]), np.uint64(indices[k])
+                if x != x:
+                    x = fill[j]
+                alone[j] += x * v
+                k += one
+        return
     if plain and stop - start == n_columns:
         alone[:] = 0.0
         k = np.uint64(indptr[0])
@@ -304,76 +376,3 @@ def csr_take(indptr, indices, data, J, wanted, start, stop):
         columns[c], values[c] = np.searchsorted(J, indices[found[c]]), data[found[c]]
     ends[i - start + 1 :] = n
     return values, columns, ends
-
-
-# --- similarities -------------------------------------------------------------------------------
-#
-# By rows: sums that follow each other are then different ones, and need not wait. Places without a
-# sign need no check.
-
-# Similarities that are worked on at a time: a cache of one core holds them.
-GRAM_BLOCK = 1 << 17
-
-
-@njit(cache=True, nogil=True)
-def sparse_gram(rows, numbers, values, other_rows, other_numbers, other_values, p, other_p, out):
-    """out[i, j] = a_i'b_j - p_a[i] p_b[j], for A and B by compressed rows; a few i at a time."""
-    one, at, (n, n_other) = np.uint64(1), rows[:-1].astype(np.uint64), out.shape
-    width = max(GRAM_BLOCK // n_other, 1)
-    for first in range(0, n, width):
-        last = min(first + width, n)
-        out[first:last] = 0.0
-        for row in range(len(at)):
-            a, end = at[row], np.uint64(rows[row + 1])
-            begin, stop = np.uint64(other_rows[row]), np.uint64(other_rows[row + 1])
-            while a < end and numbers[a] < last:
-                x, sums, b = values[a], out[numbers[a]], begin
-                while b < stop:
-                    sums[np.uint64(other_numbers[b])] += x * other_values[b]
-                    b += one
-                a += one
-            at[row] = a
-    for i in range(n):
-        for j in range(n_other):
-            out[i, j] -= p[i] * other_p[j]
-
-
-@njit(cache=True, nogil=True)
-def sparse_self_gram(indptr, indices, data, n_rows, p, start, out):
-    """out[i, j] = a_i'a_j - p[i] p[j], for A by compressed columns; i counts from `start` on.
-
-    A block of columns at a time is entered into rows, and meets there what has been entered so far:
-    half of the work.
-    """
-    n, one, begins = len(p), np.uint64(1), np.zeros(n_rows + 1, dtype=np.uint64)
-    for k in range(len(indices)):
-        begins[np.uint64(indices[k]) + one] += one
-    begins = np.cumsum(begins)
-    ends, at = begins.copy(), begins.copy()  # of what was entered, and in blocks before
-    numbers, values = np.empty(len(indices), dtype=np.uint32), np.empty(len(indices))
-    width = max(GRAM_BLOCK // n, n_rows * n // (4 * len(indices) + 1), 1)  # rows visited, entries
-    first, last, zero = start - start, start, np.uint64(start)  # the first block meets nothing
-    while first < n:
-        for j in range(first, last):
-            for k in range(indptr[j], indptr[j + 1]):
-                i = np.uint64(indices[k])
-                numbers[ends[i]], values[ends[i]] = j, data[k]
-                ends[i] += one
-        if first >= start:
-            out[first - start : last - start] = 0.0
-            for row in range(n_rows):
-                a, end = at[row], ends[row]
-                while a < end:
-                    x, sums, b = values[a], out[np.uint64(numbers[a]) - zero], begins[row]
-                    while b <= a:
-                        sums[numbers[b]] += x * values[b]
-                        b += one
-                    a += one
-        at[:] = ends
-        first, last = last, min(last + width, n)
-    for j in range(start, n):
-        sums = out[j - start]
-        for before in range(j + 1):
-            sums[before] -= p[before] * p[j]
-            if before >= start:
-                out[before - start, j] = sums[before]

@@ -6,8 +6,9 @@ from numba import njit
 
 @njit(cache=True, nogil=True)
 def standardise(
-    about, sums, weight, centered, d, limits, center, inverse, origin, products, relevance
-):
+    about, sums, weight, centered, d, limits, center, inverse, origin, explained, products,
+    relevance,
+):  # fmt: skip
     """From sums of columns about some origin to what is known of each: `columns.standardise`.
 
     `sums` holds for each column its square, its total, d products with covariates, and products
@@ -40,8 +41,26 @@ def standardise(
         r = abs(products[j, 0]) if q == 1 else np.sqrt(r)
         r = min(r, 1.0) if r == r else r
         center[j], inverse[j] = mean, scale
+        if d > 0:
+            explained[j] = max(square - left - (total * total * share if centered else 0.0), 0.0)
         origin[j] = mean if is_far and scale > 0.0 else 0.0
         relevance[j] = -np.inf if scale == 0.0 else np.rint(r * digits) * (1.0 / digits)
+
+
+@njit(cache=True, nogil=True)
+def fill_holes(sums, holes, total, missing):
+    """Sums of columns as if the mean of what is there, of all weights `total`, filled their holes.
+
+    In place; `missing` is told how many there are.
+    """
+    for j in range(len(sums)):
+        missing[j] = np.int64(holes[j, 0])
+        there = total - holes[j, 1]
+        if missing[j] > 0 and there > 0.0:
+            mean = sums[j, 1] / there
+            sums[j, 0] += mean * mean * holes[j, 1]
+            for c in range(1, sums.shape[1]):
+                sums[j, c] += mean * holes[j, c]
 
 
 @njit(cache=True, nogil=True)
@@ -117,8 +136,8 @@ def in_doubt(
         least -= rounding * (b + abs(shared) + abs(towards))
         m = (center[j] - origin[j]) * inverse[j]
         square = 1.0 + weight * m * m
-        for k in range(explained.shape[1]):
-            square += (explained[j, k] * inverse[j]) ** 2
+        if len(explained):
+            square += explained[j] * inverse[j] * inverse[j]
         far = (least >= norm) | ((least > 0.0) & (least * least >= largest * entries[j] * square))
         if j == next_one:
             passed, far = passed + 1, False

@@ -245,7 +245,7 @@ def _without(J: Array, facts: Facts) -> Facts:
         return facts
     copies = [None if values is None else values.copy() for values in facts[1:]]
     for values in copies:
-        if values is not None:
+        if values is not None and len(values):
             values[here] = 0
     out = Facts._make((facts.start, *copies))
     out.relevance[here] = -np.inf

@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.linalg import LinearOperator
 
-from mmfs._compiled import dense, scans
+from mmfs._compiled import dense, gram
 from mmfs.columns.standardise import Adjustment, Facts, joined
 from mmfs.sources import arrays_of, read_only
 
@@ -75,8 +75,12 @@ class Block(Protocol):
 class DenseBlock:
     """Columns J of an array, read again from it each time: no copy outlives a call."""
 
-    def __init__(self, X: Array, J: Array, facts: Facts, adjustment: Adjustment) -> None:
+    def __init__(
+        self, X: Array, J: Array, facts: Facts, adjustment: Adjustment, explained: Any = None
+    ) -> None:
         self.X, self.J, self.facts, self.adjustment = X, J, facts, adjustment
+        if explained is not None:
+            self.explained = explained
 
     @property
     def n_rows(self) -> int:
@@ -100,7 +104,24 @@ class DenseBlock:
             rows = slice(start, min(start + height, self.n_rows))
             yield rows, self._rows(rows, kind)
 
+    @cached_property
+    def explained(self) -> Array:
+        """B'f_j of the weighted and scaled columns, a row each: what covariates tell of them."""
+        B, order = self.adjustment.covariates, self.as_in_memory[-1]
+        assert B is not None
+        height = max(GRAM_TILE // max(1, len(self.J)), 1)
+        starts = range(0, self.n_rows, height)
+        parts = [slice(start, min(start + height, self.n_rows)) for start in starts]
+        return sum(self._weighted(rows).T @ B[rows] for rows in parts)[order]
+
     def _rows(self, rows: slice, kind: type = np.float64) -> Array:
+        """Some rows of the columns, in the order of memory."""
+        values, B = self._weighted(rows, kind), self.adjustment.covariates
+        if B is not None:
+            values -= B[rows] @ self.explained[self.as_in_memory[0]].T
+        return values
+
+    def _weighted(self, rows: slice, kind: type = np.float64) -> Array:
         (_, J, facts, _), adjustment, X = self.as_in_memory, self.adjustment, self.X
         if X.flags.c_contiguous and X.dtype in (np.float32, np.float64) and X.dtype.isnative:
             values: Array = np.empty((rows.stop - rows.start, len(J)), dtype=kind)
@@ -114,8 +135,6 @@ class DenseBlock:
             values[np.isnan(values)] = 0.0  # the mean
         if adjustment.root is not None:
             values *= adjustment.root[rows, None]
-        if adjustment.covariates is not None:
-            values -= adjustment.covariates[rows] @ (facts.explained * facts.inverse[:, None]).T
         return values
 
     @property
@@ -158,14 +177,18 @@ class DenseBlock:
         return self.dense()
 
     def join(self, other: Self) -> "DenseBlock":
-        X, J = self.X, np.concatenate([self.J, other.J])
+        X, J, explained = self.X, np.concatenate([self.J, other.J]), None
+        if self.adjustment.covariates is not None:
+            explained = np.concatenate([self.explained, other.explained])
         if other.X is not X:  # copies, of other columns each
             both = [np.take(block.X, block.J, axis=1) for block in (self, other)]
             X, J = np.hstack(both), np.arange(len(J))
-        return DenseBlock(X, J, joined([self.facts, other.facts]), self.adjustment)
+        return DenseBlock(X, J, joined([self.facts, other.facts]), self.adjustment, explained)
 
     def only(self, which: Array) -> "DenseBlock":
-        return DenseBlock(self.X, self.J[which], self.facts.only(which), self.adjustment)
+        known = None if self.adjustment.covariates is None else self.explained[which]
+        facts = self.facts.only(which)
+        return DenseBlock(self.X, self.J[which], facts, self.adjustment, known)
 
 
 class SparseBlock:
@@ -179,7 +202,8 @@ class SparseBlock:
     def __init__(self, X: sp.csc_array, facts: Facts, adjustment: Adjustment) -> None:
         self.X, self.facts, self.adjustment = X, facts, adjustment
         self.means = (facts.center - facts.origin) * facts.inverse
-        self.explained = facts.explained * facts.inverse[:, None]
+        B = adjustment.covariates
+        self.explained = X.T @ B if B is not None else np.empty((X.shape[1], 0))
         self.total = adjustment.total_weight(X.shape[0])
 
     @classmethod
@@ -218,7 +242,7 @@ class SparseBlock:
     def gram_from(self, start: int, single: bool = False) -> Array:
         out = np.empty((self.X.shape[1] - start, self.X.shape[1]))
         p = np.sqrt(self.total) * self.means
-        scans.sparse_self_gram(*self.arrays, self.n_rows, p, start, out)
+        gram.sparse_self_gram(*self.arrays, self.n_rows, p, start, out)
         if self.adjustment.covariates is not None:
             out -= self.explained[start:] @ self.explained.T
         return out.T
@@ -229,7 +253,7 @@ class SparseBlock:
         out, unit = np.empty((self.X.shape[1], other.X.shape[1])), np.sqrt(self.total)
         p, q = unit * self.means, unit * other.means
         rows, others = arrays_of(self.X.tocsr()), arrays_of(other.X.tocsr())
-        scans.sparse_gram(*rows, *others, p, q, out)
+        gram.sparse_gram(*rows, *others, p, q, out)
         if self.adjustment.covariates is not None:
             out -= self.explained @ other.explained.T
         return out

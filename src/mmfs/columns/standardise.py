@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mmfs._compiled.vectors import standardise
+from mmfs._compiled.vectors import fill_holes, standardise
 from mmfs.sources import Sums
 
 Array = np.ndarray
@@ -116,14 +116,14 @@ class Facts(NamedTuple):
     center: Array  # weighted mean; 0 if not centred
     inverse: Array  # 1 / s_j; 0 for a constant column, NaN for one not finite
     origin: Array  # what products are taken about: the mean where it is far from zero, else 0
-    explained: Array  # B'W^1/2 x_j, for covariates other than the constant
+    explained: Array  # |B'W^1/2 x_j|^2, for covariates other than the constant; empty without any
     products: Array  # F'Y
     relevance: Array  # correlation (ratio) with the target, or another; -inf for a constant column
     missing: Array | None = None  # how many values are; None where none is in the whole block
 
     def only(self, which: Array) -> "Facts":
         missing = None if self.missing is None else self.missing[which]
-        known = (values[which] for values in self[1:-1])
+        known = (values[which] if len(values) else values for values in self[1:-1])
         return Facts._make((self.start, *known, missing))
 
 
@@ -141,32 +141,21 @@ def joined(parts: Sequence[Facts]) -> Facts:
     return Facts._make((parts[0].start, *map(np.concatenate, each), holes))
 
 
-def filled(sums: Sums) -> Sums:
-    """With the mean of what is there in place of missing values."""
-    assert sums.holes is not None
-    holes = sums.holes[:, 1:]
-    there = sums.totals[0] - holes[:, 0]
-    mean = np.divide(sums.sums[:, 1], there, out=np.zeros(len(there)), where=there > 0)
-    out = sums.sums.copy()
-    out[:, 0] += mean**2 * holes[:, 0]
-    out[:, 1:] += mean[:, None] * holes
-    return sums._replace(sums=out)
-
-
 def facts_from(centered: bool, n_covariates: int, far: float, sums: Sums, start: int) -> Facts:
     """From sums of a block of columns to its facts."""
     missing = None
     if sums.holes is not None and sums.holes.any():
-        missing, sums = sums.holes[:, 0].astype(np.int64), filled(sums)
+        missing = np.empty(len(sums.origin), dtype=np.int64)
+        fill_holes(sums.sums, sums.holes, float(sums.totals[0]), missing)
     n, q = len(sums.origin), sums.sums.shape[1] - 2 - n_covariates
     center, inverse, relevance = np.empty(n), np.empty(n), np.empty(n)
     origin, products = np.zeros(n), np.empty((n, q))
+    explained = np.empty(n if n_covariates else 0)
     limits = (far, OF_MEAN, OF_COVARIATES, SMALLEST, 10.0**RELEVANCE_DIGITS)
     standardise(
         sums.origin, sums.sums, float(sums.totals[0]), centered, n_covariates, limits,
-        center, inverse, origin, products, relevance,
+        center, inverse, origin, explained, products, relevance,
     )  # fmt: skip
-    explained = sums.sums[:, 2 : 2 + n_covariates].copy()
     if missing is not None and not centered:  # there is no mean to be zero
         inverse[missing > 0] = np.nan
     return Facts(start, center, inverse, origin, explained, products, relevance, missing)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from joblib import Parallel, delayed
 from sklearn.base import clone
+from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from mmfs.base import Data, Selector, WeightedSelector
@@ -71,6 +72,11 @@ def features_beside(data: Data, selector: Any, owner: Any) -> tuple[Features | N
     if features is None:
         return None, data.columns.n_usable
     return features, len(np.unique(features.of_data[data.usable]))
+
+
+def allows_holes(selector: Any) -> bool:
+    """Whether a selector, None for MMFS(), takes missing values."""
+    return bool(get_tags(MMFS() if selector is None else selector).input_tags.allow_nan)
 
 
 def settle_task(selector: Any, target: Target) -> None:
@@ -164,4 +170,5 @@ class Chooser(WithPath):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
+        tags.input_tags.allow_nan = allows_holes(self.selector)
         return tags

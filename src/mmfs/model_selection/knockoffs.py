@@ -18,7 +18,13 @@ from sklearn.utils import check_random_state
 
 from mmfs.base import Few, PerColumn, WeightedSelector
 from mmfs.errors import InputError, Parameter
-from mmfs.model_selection.base import SELECTOR, check_resampled, given_selector, settle_task
+from mmfs.model_selection.base import (
+    SELECTOR,
+    allows_holes,
+    check_resampled,
+    given_selector,
+    settle_task,
+)
 from mmfs.per_row import PLAIN, PerRow
 from mmfs.selector import MMFS
 from mmfs.sources import Mixed
@@ -197,6 +203,7 @@ class KnockoffSelector(WeightedSelector):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = False
+        tags.input_tags.allow_nan = allows_holes(self.selector)
         tags.target_tags.multi_output = True
         return tags
 

@@ -21,6 +21,7 @@ from sklearn.utils import check_random_state
 from mmfs.base import Few, PerColumn, Selector, WeightedSelector
 from mmfs.model_selection.base import (
     MOST,
+    allows_holes,
     check_resampled,
     features_beside,
     in_parallel,
@@ -260,6 +261,11 @@ class StabilitySelector(WeightedSelector):
                 total[j] += place - len(selection)  # lowest for those that ranked high often
         order = np.lexsort((J, np.array([total[j] for j in J.tolist()]), -frequency))
         return J[order[frequency[order] >= self.threshold_ * (1 - 1e-12)]]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = allows_holes(self.selector)
+        return tags
 
 
 def _select_in_halves(

@@ -47,12 +47,19 @@ class Vectors(NamedTuple):
     weights: Array  # of the rows; empty if all weigh 1
     first: Array  # the first vector
     others: Array  # all others, M x (q - 2)
+    in_lanes: tuple[Array, int]  # weights and vectors as `csc_sums_several` reads them
 
     @classmethod
     def of(cls, V: Array) -> "Vectors":
         """Of vectors of which the first are the weights."""
         weights, first = np.ascontiguousarray(V[:, :2].T)
-        return cls(weights[:0] if (weights == 1.0).all() else weights, first, V[:, 2:].copy())
+        others, lanes = V[:, 2:].copy(), np.zeros((0, 0))
+        if others.shape[1]:
+            lanes = np.zeros((len(V), 2 + scans.LANES))
+            lanes[:, : min(V.shape[1], 1 + scans.LANES)] = V[:, : 1 + scans.LANES]
+        n = min(V.shape[1] - 1, scans.LANES)
+        weights = weights[:0] if (weights == 1.0).all() else weights
+        return cls(weights, first, others, (lanes, n))
 
 
 class Compressed(InMemory):
@@ -155,19 +162,25 @@ class CompressedColumns(Compressed):
         return self.arrays, start, stop
 
     def _sums(self, V: Vectors, shifted: bool, start: int, stop: int) -> RawSums | None:
-        n, (arrays, a, b) = stop - start, self._entries(start, stop)
-        origin, sums, holes = np.empty(n), np.empty((n, 3 + V.others.shape[1])), None
-        read = *arrays, *V, shifted, a, b, origin, sums
-        found = scans.csc_sums(*read, NO_HOLES)
+        (n, q), (arrays, a, b) = (stop - start, V.others.shape[1]), self._entries(start, stop)
+        origin, sums, holes = np.empty(n), np.empty((n, 3 + q)), None
+        loop: Any = scans.csc_sums_several if q else scans.csc_sums
+        known: tuple = V.in_lanes if q else (V.weights, V.first)
+        read = *arrays, *known, shifted, a, b, origin, sums
+        found = loop(*read, NO_HOLES)
         if found == scans.HOLES:
             holes = np.zeros((n, sums.shape[1]))
-            found = scans.csc_sums(*read, holes)
+            found = loop(*read, holes)
+        if found and q >= scans.LANES:
+            rest = V.others[:, scans.LANES - 1 :]
+            vectors = in_lanes(rest), rest.shape[1], origin, np.empty(0), a, EVERY
+            beside = 2 + scans.LANES, sums, NO_HOLES if holes is None else holes
+            scans.csc_several(*arrays, *vectors, *beside)
         return (origin, sums, holes) if found else None
 
     def _products(self, V: Array, origin: Array, fill: Array, start: int, stop: int) -> Array:
-        out, (arrays, a, _) = np.empty((stop - start, V.shape[1])), self._entries(start, stop)
-        scans.csc_products(*arrays, V, origin, fill, a, EVERY, out)
-        return out
+        arrays, a, _ = self._entries(start, stop)
+        return _multiplied(arrays, V, origin, fill, a, EVERY)
 
     def scan_some(
         self, V: Array, known: list[Any], which: Callable[..., Array], reduce: Callable[..., Any],
@@ -178,11 +191,9 @@ class CompressedColumns(Compressed):
         def work(block: tuple[int, int], some: tuple) -> Any:
             arrays, a, b = self._entries(*block)
             places = which(some[0], np.diff(arrays[0][a : b + 1]), *some[1:])
-            products = np.empty((len(places), V.shape[1]))
-            if len(places):
-                origin, fill = some[0].origin[places], or_empty(fill_of(some[0]))
-                fill = fill[places] if len(fill) else fill
-                scans.csc_products(*arrays, V, origin, fill, a, a + places, products)
+            origin, fill = some[0].origin[places], or_empty(fill_of(some[0]))
+            fill = fill[places] if len(fill) else fill
+            products = _multiplied(arrays, V, origin, fill, a, a + places)
             return reduce(some[0], products, places)
 
         blocks = zip(self._blocks(n_jobs), together(known, each), strict=True)
@@ -260,7 +271,7 @@ class CompressedRows(Compressed):
     def _sums(self, V: Vectors, shifted: bool, start: int, stop: int) -> RawSums | None:
         origin = self._origin[start:stop] if shifted else np.empty(0)
         sums, holes = np.empty((stop - start, 3 + V.others.shape[1])), None
-        read = *self.arrays, *V, origin, start, stop, self.shape[1], sums
+        read = *self.arrays, *V[:3], origin, start, stop, self.shape[1], sums
         right = scans.csr_sums(*read, NO_HOLES)
         if right == scans.HOLES:
             holes = np.zeros(sums.shape)
@@ -310,6 +321,30 @@ class CompressedRows(Compressed):
     def without_empty(self) -> tuple[Source, Array | None]:
         X, left = without_empty_rows(self.X)
         return (self, None) if left is None else (CompressedColumns(X), left)
+
+
+def _multiplied(
+    arrays: tuple[Any, ...], V: Array, origin: Array, fill: Array, start: int, J: Array
+) -> Array:
+    """(x_j - o_j)'V of the columns J, or of all from `start` on that have an origin."""
+    q, out = V.shape[1], np.empty((len(origin), V.shape[1]))
+    if len(out) == 0:
+        return out
+    if q == 1:
+        read = *arrays, V.reshape(-1), origin, fill, start, J, out.reshape(-1)
+        scans.csc_dots(*read)
+    else:
+        read = *arrays, in_lanes(V), q, origin, fill, start, J, 0, out, NO_HOLES
+        scans.csc_several(*read)
+    return out
+
+
+def in_lanes(V: Array) -> Any:
+    """With zeros, so that so many vectors at a time are all."""
+    n, q = V.shape
+    out = np.zeros((n, -(-q // scans.LANES) * scans.LANES))
+    out[:, :q] = V
+    return out
 
 
 def or_empty(fill: Array | None) -> Array:
