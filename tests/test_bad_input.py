@@ -109,8 +109,16 @@ DATA = [
         Y,
         r"X has 20 different texts in 20 rows, .* in column 'who'; leave it out, exclude=\['who'\]",
     ),
-    (FRAME.assign(b=[0.5] * 19 + ["n/a"]), Y, r"numbers as text in column 'b', and 'n/a'; make it"),
-    (FRAME.assign(b=["1", "2"] * 10), Y, r"numbers as text in column 'b'; make it a column of"),
+    (
+        FRAME.assign(b=[0.5] * 19 + ["n/a"]),
+        Y,
+        r"numbers as text, and 'n/a', in column 'b'; leave it out",
+    ),
+    (
+        FRAME.assign(b=["1", "2"] * 10),
+        Y,
+        r"numbers as text in column 'b'; leave it out, .* or make it num",
+    ),
     (FRAME.assign(day=pd.Timestamp("2026-01-01")), Y, r"X has dates in column 'day'"),
     (FRAME[[]].assign(kind=pd.Categorical(["x"] * 20)), Y, r"all 1 columns of X are constant"),
     (pl.DataFrame({"when": [datetime.date(2026, 1, 1)] * 20}), Y, r"X has dates in column 'when'"),

@@ -56,6 +56,11 @@ class Features:
         """The features that columns of X belong to, each once."""
         return np.array(list(dict.fromkeys(self.of_column[columns].tolist())), dtype=np.intp)
 
+    def with_columns(self, features: Array, values: Array) -> tuple[Array, Array]:
+        """The columns of features, and for each the value of its feature."""
+        sizes = [len(self.columns[g]) for g in features.tolist()]
+        return self.columns_of(features), np.repeat(values, sizes)
+
     def columns_of(self, features: Array) -> Array:
         """All columns of X of some features, in their order."""
         return np.concatenate([NO_COLUMNS, *(self.columns[g] for g in features.tolist())])

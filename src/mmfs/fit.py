@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 from functools import partial
 from operator import attrgetter
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from mmfs.features import Features
 from mmfs.order import in_order
 from mmfs.per_row import PerRow
 from mmfs.prepare import PreparedProblem
-from mmfs.problem import NONE
+from mmfs.problem import NONE, Problem
 from mmfs.progress import Progress
 from mmfs.relevance import n_permutations, permuted_chance
 from mmfs.settings import Settings
@@ -34,8 +34,9 @@ Array = np.ndarray
 # Level of significance: from this probability on, chance explains the largest relevance.
 CHANCE = 0.05
 
-# Rounding of sums of costs; fits in which the number that can be paid for is found.
-BUDGET_ROUNDING, BUDGET_ROUNDS = 1e-12, 4
+# Rounding of sums of costs; fits in which the number that can be paid for is found; columns that
+# are looked at besides twice as many as can be paid for.
+BUDGET_ROUNDING, BUDGET_ROUNDS, LOOKED_AT = 1e-12, 4, 50
 
 # Dropped columns that are remembered, the most relevant ones.
 REMEMBERED = 1_000
@@ -104,23 +105,39 @@ def fit(prepared: PreparedProblem, rng: np.random.Generator) -> Fit:
     settings, problem = prepared.settings, prepared.problem
     k = prepared.number(settings.n_features_to_select)
     options = solver_options(settings, rng)
-    remote = prepared.data is not None and prepared.data.columns.source.remote
-    kept = keeps_scores(settings.keep_scores, prepared.n_columns, remote)
     if settings.budget is None:
-        ranked_by, solution, selected = _ranked(prepared, k, kept, rng, options)
+        ranking = _ranking(prepared, k, rng, options)
+        selected = ranking.first(k)
+        if len(selected) + len(prepared.included) == 0:  # at least one is promised
+            selected = ranking.first(1)
     else:
-        ranked_by, solution, selected = _within_budget(prepared, k, kept, rng, options)
-    weights, b = weights_among(problem, solution, selected, rng)
-    record = _record(prepared, solution, selected, ranked_by, weights, b)
-    return Fit(prepared, solution, record, options)
+        ranking, selected = _within_budget(prepared, k, rng, options)
+    weights, b = weights_among(problem, ranking.solution, selected, rng)
+    record = _record(prepared, ranking.solution, selected, ranking.by, weights, b)
+    return Fit(prepared, ranking.solution, record, options)
 
 
-def _ranked(
-    prepared: PreparedProblem, k: int | None, kept: bool, rng: np.random.Generator, options: dict
-) -> tuple[str, Solution, Array]:
-    """How k columns were ranked, the joint solution, and these."""
+class Ranking(NamedTuple):
+    """Columns in rank order: those of the joint solution by some rule, then others."""
+
+    problem: Problem
+    solution: Solution
+    by: str
+    order: Array | None
+
+    def first(self, k: int | None) -> Array:
+        """k columns; all of the support for None."""
+        return ranked(self.problem, self.solution, k, self.order)
+
+
+def _ranking(
+    prepared: PreparedProblem, k: int | None, rng: np.random.Generator, options: dict[str, Any]
+) -> Ranking:
+    """As it is where k columns are to be selected."""
     settings, problem = prepared.settings, prepared.problem
     rule = prepared.gamma_rule(settings.gamma, None if k is None else max(k, 1))
+    remote = prepared.data is not None and prepared.data.columns.source.remote
+    kept = keeps_scores(settings.keep_scores, prepared.n_columns, remote)
     solution = solve(problem, rule, solver=settings.solver, whole=kept, **options)
     ranked_by, order = "alpha", None
     if settings.rank == "path":
@@ -131,50 +148,52 @@ def _ranked(
         support, weights = solution.support, solution.weights
         assert solution.gamma is not None
         order = order_of_elimination(problem, support, weights, solution.gamma, rng)
-    selected = ranked(problem, solution, k, order)
-    if len(selected) + len(prepared.included) == 0:  # at least one is promised
-        selected = ranked(problem, solution, 1)
-    return ranked_by, solution, selected
+    return Ranking(problem, solution, ranked_by, order)
 
 
 def _within_budget(
-    prepared: PreparedProblem, k: int | None, kept: bool, rng: np.random.Generator, options: dict
-) -> tuple[str, Solution, Array]:
-    """As `_ranked`, of those that can be paid for; of so many as that are, in the end.
+    prepared: PreparedProblem, k: int | None, rng: np.random.Generator, options: dict[str, Any]
+) -> tuple[Ranking, Array]:
+    """Columns that can be paid for, in rank order.
 
-    How features rank depends a little on how many are asked for. So that many are asked for again.
+    How columns rank depends a little on how many are asked for: as many as that are, in the end.
     """
-    assert prepared.costs is not None and prepared.settings.budget is not None
-    costs = prepared.costs if prepared.left is None else prepared.costs[prepared.left]
+    budget, costs = prepared.settings.budget, prepared.costs
+    assert costs is not None and budget is not None
+    left = budget - float(costs[prepared.included].sum())
+    costs = costs if prepared.left is None else costs[prepared.left]
     r = np.concatenate(prepared.problem.Q.ask(attrgetter("relevance")))
-    left = prepared.settings.budget - float(prepared.costs[prepared.included].sum())
     cheapest = np.sort(costs[np.isfinite(r)])
     most = int(np.searchsorted(np.cumsum(cheapest), left * (1 + BUDGET_ROUNDING), side="right"))
-    if left < 0 or (most == 0 and len(prepared.included) == 0):
-        least = prepared.costs[prepared.included].sum() if left < 0 else cheapest[0]
+    if left < 0 or most + len(prepared.included) == 0:
+        what = (Parameter("must_include"), " costs") if left < 0 else ("the cheapest costs",)
+        least = budget - left if left < 0 else cheapest[0]
         raise InputError(
-            Parameter("budget", prepared.settings.budget), f" is less than {least:g}, what ",
-            *((Parameter("must_include"), " costs") if left < 0 else ("the cheapest costs",)),
-            "; raise it.",
-        )  # fmt: skip
+            Parameter("budget", budget), f" is less than {least:g}, what ", *what, "; raise it."
+        )
     asked = most if k is None else min(k, most)
     for _ in range(BUDGET_ROUNDS):
-        ranked_by, solution, selected = _ranked(prepared, asked, kept, rng, options)
-        paid = _paid_for(selected, costs[selected], left)
-        if len(paid) >= asked - 1 or len(paid) == 0:
+        ranking, wanted = _ranking(prepared, asked, rng, options), asked
+        selected = _paid_for(ranking, costs, left, wanted, len(cheapest))
+        if len(selected) >= wanted - 1:
             break
-        asked = len(paid) if k is None else min(k, max(len(paid), 1))
-    return ranked_by, solution, paid
+        asked = max(len(selected), 1)
+    return ranking, selected
 
 
-def _paid_for(J: Array, costs: Array, budget: float) -> Array:
-    """Of columns in rank order those that can be paid for, one after the other."""
-    kept, budget = [], budget * (1 + BUDGET_ROUNDING)
-    for place, cost in enumerate(costs.tolist()):
-        if cost <= budget:
-            kept.append(place)
-            budget -= cost
-    return J[kept]
+def _paid_for(ranking: Ranking, costs: Array, budget: float, most: int, n_usable: int) -> Array:
+    """The first columns, `most` at most, that can be paid for, one after the other."""
+    n, budget = min(n_usable, 2 * most + LOOKED_AT), budget * (1 + BUDGET_ROUNDING)
+    while True:
+        kept: list[int] = []
+        left = budget
+        for j in ranking.first(n).tolist():
+            if costs[j] <= left and len(kept) < most:
+                kept.append(j)
+                left -= costs[j]
+        if kept or n == n_usable or most == 0:
+            return np.array(kept, dtype=np.intp)
+        n = min(n_usable, 4 * n)
 
 
 @one_thread

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from mmfs.base import Data, first_scan
+from mmfs.columns import Columns
 from mmfs.errors import InputError, Parameter
 from mmfs.features import (
     Features,
@@ -120,6 +121,18 @@ class PreparedProblem:
         """Without costs."""
         Q = self.problem.Q
         return Q.Q if isinstance(Q, WithCosts) else Q
+
+    @property
+    def columns(self) -> Columns:
+        assert self.data is not None
+        return self.data.columns
+
+    def members(self, J: Array) -> list[tuple[Array, int]]:
+        """Of columns of the problem the columns of the data, and their rank."""
+        Q = self.similarity
+        if isinstance(Q, Grouped):
+            return [(Q.members[g], int(Q.ranks[g])) for g in J.tolist()]
+        return [(np.array([j]), 1) for j in J.tolist()]
 
     @property
     def unit_costs(self) -> Array | None:

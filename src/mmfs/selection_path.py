@@ -28,7 +28,7 @@ class SelectionPath:
         Columns in the order they enter the support, those that enter together by weight; and at
         which point each does.
     feature_names : ndarray or None
-        Names of the columns of X, if it has any.
+        Names of the columns of X, if it has any; of features, where these have several columns.
     n_scans : int
         How often all columns were looked at.
     """
@@ -60,6 +60,7 @@ def gathered(points: list[Point], prepared: PreparedProblem, names: Array | None
     def each(name: str) -> Array:
         return np.array([getattr(point, name) for point in points])
 
+    features = prepared.features
     n_support = np.array([len(point.J) for point in points])
     order, entered = order_of_entry(points)
     order = prepared.original(order)
@@ -69,7 +70,7 @@ def gathered(points: list[Point], prepared: PreparedProblem, names: Array | None
             prepared.original(np.concatenate([point.J for point in points])),
             np.concatenate([[0], np.cumsum(n_support)]),
         ),
-        shape=(prepared.n_columns, len(points)),
+        shape=(prepared.n_features, len(points)),
     )
     return SelectionPath(
         gammas=each("gamma"),
@@ -81,6 +82,6 @@ def gathered(points: list[Point], prepared: PreparedProblem, names: Array | None
         alphas=alphas,
         order=order,
         entered=entered,
-        feature_names=names,
+        feature_names=names if features is None else np.array(features.names, dtype=object),
         n_scans=prepared.n_scans,
     )

@@ -339,7 +339,10 @@ class MMFS(WithPath):
     def _remember(self, record: FittedRecord) -> None:
         self._record = record
         scores = record.scores or dict.fromkeys(("relevance_", "redundancy_", "gradient_"))
-        self._per_column = {"alpha_": Few(record.support, record.alpha), **scores}
+        alpha = Few(record.support, record.alpha)
+        if record.features is not None:
+            alpha = Few(*record.features.with_columns(*alpha))
+        self._per_column = {"alpha_": alpha, **scores}
         self.indices_, self.weights_ = record.indices, record.weights
         self.feature_groups_, self.selected_groups_ = None, None
         if record.features is not None:

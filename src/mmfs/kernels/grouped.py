@@ -93,7 +93,7 @@ class Grouped(GivenSimilarity):
         for place in np.flatnonzero(~alone).tolist():
             columns = self.members[J[place]]
             Phi[:, :, place] = self.columns.fetch(columns).combine(self.C[columns])
-        block = Held(Phi.reshape(-1, len(J)))
+        block = Held(Phi.reshape(len(Phi) * self.width, len(J)))
         return FetchedColumns(J, self.known[0].relevance[J], block)  # type: ignore[arg-type]
 
     def gram(self, a: FetchedColumns, b: FetchedColumns) -> Array:

@@ -9,6 +9,7 @@ from scipy.special import gammaln
 from mmfs.fit import solver_options
 from mmfs.model_selection.base import SELECTOR, Chooser, most_features
 from mmfs.prepare import PreparedProblem
+from mmfs.problem import NONE
 from mmfs.selector import MMFS
 from mmfs.solvers import Point, solve, solve_path
 from mmfs.validation import Rule, is_int, is_name, one_of
@@ -116,18 +117,20 @@ class MMFSIC(Chooser):
 
     def _values(self, prepared: PreparedProblem, points: list[Point]) -> Array:
         n_rows, q, n_columns = prepared.n_effective, prepared.n_outputs, prepared.n_usable
-        J = np.unique(np.concatenate([point.J for point in points]))
-        fetched = prepared.problem.Q.fetch(J)
-        assert fetched.block is not None and fetched.U is not None  # the kernel is aligned
-        R = fetched.block.gram(fetched.block)  # F'F
-        P = prepared.problem.r(fetched)[:, None] * fetched.U  # F'Y
+        J, columns = np.unique(np.concatenate([point.J for point in points])), prepared.columns
+        parts = prepared.members(J)  # the columns of every feature, and how many tell something
+        block = columns.fetch(np.concatenate([NONE, *(some for some, _ in parts)]))
+        ends = np.cumsum([0, *(len(some) for some, _ in parts)])
+        R, P = block.gram(block), block.facts.products  # F'F and F'Y
         values = np.empty(len(points))
         for t, point in enumerate(points):
-            i, k = np.searchsorted(J, point.J), len(point.J)
+            chosen, k = np.searchsorted(J, point.J), len(point.J)
+            i = np.concatenate([NONE, *(np.arange(*ends[c : c + 2]) for c in chosen.tolist())])
+            freedom = sum(parts[c][1] for c in chosen.tolist())
             # What least squares leaves of the target, whose squares sum to q.
             rss = q - np.sum(P[i] * np.linalg.lstsq(R[np.ix_(i, i)], P[i], rcond=None)[0])
             values[t] = n_rows * q * np.log(max(rss, LEAST_RSS) / (n_rows * q))
-            values[t] += q * k * np.log(n_rows)
+            values[t] += q * freedom * np.log(n_rows)
             if self.criterion == "ebic":
                 chosen, left = gammaln(k + 1), gammaln(n_columns - k + 1)
                 values[t] += 2 * (gammaln(n_columns + 1) - chosen - left)

@@ -196,10 +196,8 @@ class StabilitySelector(WeightedSelector):
         chosen = self._ranked(selections, frequent)
         self.indices_ = chosen if features is None else features.columns_of(chosen)
         if features is not None:
-            share = np.repeat(frequent.values, [len(features.columns[g]) for g in frequent.J])
-            self._per_column = {"frequencies_": Few(features.columns_of(frequent.J), share)}
-        else:
-            self._per_column = {"frequencies_": frequent}
+            frequent = Few(*features.with_columns(*frequent))
+        self._per_column = {"frequencies_": frequent}
         if len(self.indices_) == 0:
             warn_caller(
                 f"no feature was selected in {self.threshold_:.0%} of the halves (the most "
