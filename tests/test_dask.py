@@ -349,3 +349,22 @@ def test_a_worker_that_dies_in_mid_fit(tmp_path):
 def _slowly(block):
     time.sleep(0.05)
     return block
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("chunks", CHUNKS)
+def test_weights_holes_covariates_and_more(chunks, form):
+    X, y = example()
+    rng = np.random.default_rng(0)
+    X[(rng.random(X.shape) < 0.05) & (X != 0)] = np.nan
+    data, here = chunked(X, chunks, form), X if form == "dense" else sp.csc_array(X)
+    weights, Z = rng.uniform(0.5, 2, len(y)), rng.standard_normal((len(y), 2))
+    how = {"sample_weight": weights, "covariates": Z}
+    agree(MMFS(6).fit(data, y, **how), MMFS(6).fit(here, y, **how))
+    counts = rng.integers(0, 3, len(y))
+    rows = np.repeat(np.arange(len(y)), counts)
+    repeated = MMFS(6).fit(here[rows], y[rows])
+    agree(MMFS(6).fit(data, y, sample_weight=counts), repeated, copies=False)
+    known = MMFS(6, must_include=[3], exclude=[5], costs=np.arange(1.0, 61.0))
+    agree(clone(known).fit(data, y), clone(known).fit(here, y))
+    assert MMFS(6).fit(data, y).n_missing_ == np.isnan(X).sum()

@@ -194,7 +194,7 @@ def test_same_as_scikit_learn(tmp_path, dtype, zero_based):
         (b"1 1:two\n", "line 1: '1:two' has no number for a value"),
         (b"1 1:1_0\n", "line 1: '1:1_0' has no number"),
         (b"1 1:2:3\n", "line 1: '1:2:3' has no number"),
-        (b"1,2 1:1\n", "line 1: '1,2' is not a number for a label"),
+        (b"1,x 1:1\n", "line 1: '1,x' is not a number for a label"),
         (b"1 qid:x 1:1\n", "line 1: 'qid:x' is not qid: and a whole number"),
         (b"1 1:1 qid:3\n", "line 1: 'qid:3' is not"),
         (b"1 99999999999999999999:1\n", "line 1: '99999999999999999999:1' does not start"),

@@ -56,7 +56,10 @@ class PerRow:
             if len(values) != n_rows:
                 raise ValueError(f"{name} has {len(values):,} rows, but X has {n_rows:,}.")
         if self.covariates is not None and not centered:
-            raise ValueError("covariates take the mean out too; leave center=True.")
+            raise ValueError(
+                "covariates, and features that must be in, take the mean out too; leave "
+                "center=True."
+            )
         if centered:
             return Adjustment.of(n_rows, self.weights, self.covariates)
         return Adjustment(centered, None if self.weights is None else np.sqrt(self.weights))

@@ -43,6 +43,7 @@ class Parts(NamedTuple):
 def svmlight_parts(path: Path, wanted: Wanted, progress: Progress | None) -> Parts:
     def read() -> Iterator[Part]:
         for rows, share in parsed_rows(path, progress=progress):
+            rows.refuse_several(path)
             ends = np.append(0, rows.row_ends)
             shape = (len(rows.labels), max(rows.highest + 1, 1))
             X = sp.csr_array((rows.values, rows.columns, ends), shape=shape)

@@ -28,6 +28,9 @@ Array = np.ndarray
 
 CHUNK = 1 << 21
 
+# Rows times labels, where rows have several: a byte each.
+MOST_INDICATORS = 1 << 28
+
 
 WRONG = {
     text_of.NO_LABEL: "{token} is not a number for a label",
@@ -49,6 +52,7 @@ class Rows(NamedTuple):
     lowest: int
     highest: int
     n_lines: int
+    several: dict[int, tuple[float, ...]]  # labels of rows that have more than one, as 1,2
 
     def first(self, n: int) -> "Rows":
         end = int(self.row_ends[n - 1])
@@ -61,7 +65,16 @@ class Rows(NamedTuple):
             values=self.values[:end],
             lowest=int(columns.min(initial=2**31 - 1)),
             highest=int(columns.max(initial=-1)),
+            several={row: labels for row, labels in self.several.items() if row < n},
         )
+
+    def refuse_several(self, path: Path) -> None:
+        """Where rows are read part by part, labels that are in none yet are not known."""
+        if self.several:
+            labels = ",".join(f"{label:g}" for label in next(iter(self.several.values())))
+            raise FileProblem(
+                f"{path} has several labels in a row ({labels}); read it whole, or keep one."
+            )
 
 
 class Svmlight(NamedTuple):
@@ -108,7 +121,7 @@ def read_svmlight(
     X : scipy.sparse.csr_array or csc_array
         With every entry of the file, zeros too.
     y : ndarray
-        The labels.
+        The labels; where rows have several (1,2), an indicator of each label, in rising order.
     queries : ndarray of int or None
         The qid of each row (-1: none), if any row has one.
     numbered_from : int
@@ -147,8 +160,10 @@ def read_svmlight(
 
     labels, queries, lengths = Growing(np.float64), Growing(np.int64), Growing(np.int64)
     columns, values, counts = Growing(np.int32), Growing(dtype), Counts()
+    several: dict[int, tuple[float, ...]] = {}
     lowest, highest = 2**62, -1
     for some, share in rows("reading" if layout == "csr" else "counting"):
+        several |= {len(labels) + row: found for row, found in some.several.items()}
         labels.append(some.labels, share)
         queries.append(some.queries, share)
         lengths.append(np.diff(some.row_ends, prepend=0), share)
@@ -176,7 +191,24 @@ def read_svmlight(
         X = _placed(rows("placing"), n_stored, shift, shape, dtype, path)
     X.has_sorted_indices = X.has_canonical_format = True
     numbers = queries.array
-    return Svmlight(X, labels.array, numbers if (numbers >= 0).any() else None, shift)
+    y = _indicators(labels.array, several, path) if several else labels.array
+    return Svmlight(X, y, numbers if (numbers >= 0).any() else None, shift)
+
+
+def _indicators(labels: Array, several: dict[int, tuple[float, ...]], path: Path) -> Array:
+    """A column for every label, 1 in the rows that have it."""
+    alone = np.ones(len(labels), dtype=bool)
+    alone[list(several)] = False
+    found = [label for some in several.values() for label in some]
+    known = np.unique(np.append(labels[alone], found))
+    if len(known) * len(labels) > MOST_INDICATORS:
+        raise FileProblem(f"{path} has {len(known):,} labels, too many at once; keep some of them.")
+    y = np.zeros((len(labels), len(known)), dtype=np.int8)
+    rows = np.flatnonzero(alone)
+    y[rows, np.searchsorted(known, labels[rows])] = 1
+    for row, some in several.items():
+        y[row, np.searchsorted(known, some)] = 1
+    return y
 
 
 def _placed(
@@ -275,9 +307,13 @@ def _parse(text: bytes, first_column: int) -> Rows:
     n_rows, n_entries, n_odd, lowest, highest, wrong, at = text_of.parse(
         letters, first_column, labels, queries, row_ends, columns, values, odd
     )
+    several: dict[int, tuple[float, ...]] = {}
     for start, stop, entry in odd[:n_odd].tolist():
         label, token = entry < 0, text[start:stop]
         try:
+            if label and b"," in token:
+                several[-1 - entry] = tuple(map(_number, token.split(b",")))
+                continue
             number = _number(token if label else token.partition(b":")[2])
         except ValueError:
             raise Malformed(text, start, text_of.NO_LABEL if label else text_of.NO_VALUE) from None
@@ -296,6 +332,7 @@ def _parse(text: bytes, first_column: int) -> Rows:
         lowest,
         highest,
         most_rows,
+        several,
     )
 
 

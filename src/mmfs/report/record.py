@@ -106,7 +106,8 @@ def target_in_words(y: Any, task: str) -> str:
         )
     if not encode_target(y, task).of_classes:
         if y.ndim > 1:
-            return f"{y.shape[1]} quantities"
+            labels = "labels, of which rows may have several"
+            return f"{y.shape[1]} {labels if np.isin(y, (0, 1)).all() else 'quantities'}"
         return f"quantities from {y.min():g} to {y.max():g}"
     classes, counts = np.unique(y, return_counts=True)
     pairs = [f"{name} {n:,}" for name, n in zip(classes, counts, strict=True)]
