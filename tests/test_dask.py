@@ -240,8 +240,8 @@ def test_mistakes_get_one_sentence():
         MMFS(61).fit(chunked(X), y)
     with pytest.raises(ValueError, match="n_features_to_select must be"):
         MMFS("many").fit(chunked(X), y)
-    X[3, 4] = np.nan
-    with pytest.raises(ValueError, match="NaN in row 3, column 4"):
+    X[3, 4] = np.inf
+    with pytest.raises(ValueError, match="infinity in row 3, column 4"):
         MMFS(3).fit(chunked(X), y)
 
 
