@@ -23,6 +23,7 @@ from benchmarks.pages import parsed, parser_of
 from benchmarks.results import machine, read, save
 from benchmarks.speed import (
     STORED,
+    adjusted,
     busy,
     descent,
     filters,
@@ -34,9 +35,16 @@ from benchmarks.speed import (
 from benchmarks.speed.page import PAGE
 from benchmarks.speed.timing import MAPPED
 
-MODULES = (filters, busy, descent, optimum, tasks, growth, latency)
+MODULES = (filters, adjusted, busy, descent, optimum, tasks, growth, latency)
 PARTS = {module.PART: module for module in MODULES}
-FEW = {"filters": 3, "busy": 1, "descent": 2, "optimum": 2, "tasks": 1}  # cases of a quick run
+FEW = {
+    "filters": 3,
+    "adjusted": 1,
+    "busy": 1,
+    "descent": 2,
+    "optimum": 2,
+    "tasks": 1,
+}  # cases of a quick run
 
 # One thread, of matrix products too, unless a part is about that.
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from benchmarks.results import read
+from benchmarks.speed.adjusted import PLAIN
 from benchmarks.speed.busy import ALONE, BESIDE
 from benchmarks.speed.filters import FIRST, FURTHER
 
@@ -72,3 +73,11 @@ def busy(results: Path) -> Iterator[tuple[str, list[float]]]:
     runs = Runs("busy", results)
     for case in dict.fromkeys(case for case, _, _ in runs.keys):
         yield case, runs.ratios((case, BESIDE, ""), (case, ALONE, ""))
+
+
+def adjusted(results: Path) -> Iterator[tuple[str, str, list[float]]]:
+    """Of every case and what was added to it how many times longer a fit takes than without."""
+    runs = Runs("adjusted", results)
+    for case, name, _ in runs.keys:
+        if name != PLAIN:
+            yield case, name, runs.ratios((case, name, ""), (case, PLAIN, ""))

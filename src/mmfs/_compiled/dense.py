@@ -157,3 +157,76 @@ def pick(X, J, center, scale, start, stop, out):
         x, row = X[i], out[i - start]
         for c in range(len(J)):
             row[c] = (x[J[c]] - center[c]) * scale[c]
+
+
+# --- the same scans where values are missing ----------------------------------------------------
+
+
+@njit(cache=True, nogil=True, fastmath=ANY_ORDER)
+def holed_sums_by_rows(X, V, origin, start, stop, first, last, out):
+    """As `sums_by_rows` of what is there; then how many values are missing, and their V."""
+    out[:] = 0.0
+    n, o = 1 + V.shape[1], origin[first:last]
+    for i in range(start, stop):
+        x = X[i, first:last]
+        for e in range(V.shape[1]):
+            v, sums, lost = V[i, e], out[1 + e], out[n + 1 + e]
+            for j in range(last - first):
+                there = x[j] == x[j]
+                sums[j] += v * (x[j] - o[j] if there else 0.0)
+                lost[j] += 0.0 if there else v
+        squares, missing, w = out[0], out[n], V[i, 0]
+        for j in range(last - first):
+            d = x[j] - o[j] if x[j] == x[j] else 0.0
+            squares[j] += w * d * d
+            missing[j] += 0.0 if x[j] == x[j] else 1.0
+
+
+@njit(cache=True, nogil=True, fastmath=ANY_ORDER)
+def holed_products_by_rows(X, V, origin, fill, start, stop, first, last, out):
+    """As `products_by_rows`, with `fill` in place of what is missing."""
+    out[:] = 0.0
+    o, f = origin[first:last], fill[first:last]
+    for i in range(start, stop, 8):
+        s, t, u, w, x, y, z, a = _rows(X, i, stop, first, last)
+        for e in range(V.shape[1]):
+            v, sums = _eight(V[:, e], i, stop), out[e]
+            for j in range(last - first):
+                p, m = o[j], f[j]
+                d = ((s[j] if s[j] == s[j] else m) - p, (t[j] if t[j] == t[j] else m) - p,
+                     (u[j] if u[j] == u[j] else m) - p, (w[j] if w[j] == w[j] else m) - p,
+                     (x[j] if x[j] == x[j] else m) - p, (y[j] if y[j] == y[j] else m) - p,
+                     (z[j] if z[j] == z[j] else m) - p,
+                     (a[j] if a[j] == a[j] else m) - p)  # fmt: skip
+                sums[j] += _inner(v, d)
+
+
+@njit(cache=True, nogil=True, fastmath=ANY_ORDER)
+def holed_sums_by_columns(X, V, origin, start, stop, first, last, out):
+    """As `holed_sums_by_rows`, where X holds a column of the data in each row, and V a vector."""
+    n = 1 + len(V)
+    for j in range(first, last):
+        x, o, square, missing = X[j, start:stop], origin[j], 0.0, 0.0
+        for i in range(stop - start):
+            d = x[i] - o if x[i] == x[i] else 0.0
+            square += V[0, start + i] * d * d
+            missing += 0.0 if x[i] == x[i] else 1.0
+        out[0, j - first], out[n, j - first] = square, missing
+        for e in range(len(V)):
+            v, product, lost = V[e, start:stop], 0.0, 0.0
+            for i in range(stop - start):
+                product += v[i] * (x[i] - o if x[i] == x[i] else 0.0)
+                lost += 0.0 if x[i] == x[i] else v[i]
+            out[1 + e, j - first], out[n + 1 + e, j - first] = product, lost
+
+
+@njit(cache=True, nogil=True, fastmath=ANY_ORDER)
+def holed_products_by_columns(X, V, origin, fill, start, stop, first, last, out):
+    """As `holed_products_by_rows`, where X holds a column in each row, and V a vector."""
+    for j in range(first, last):
+        x, o, f = X[j, start:stop], origin[j], fill[j]
+        for e in range(len(V)):
+            v, product = V[e, start:stop], 0.0
+            for i in range(stop - start):
+                product += v[i] * ((x[i] if x[i] == x[i] else f) - o)
+            out[e, j - first] = product

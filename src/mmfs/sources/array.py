@@ -47,33 +47,14 @@ class ArraySource(InMemory):
     def sums(self, V: Array, shifted: bool, n_jobs: int | None = None) -> Sums:
         # One of the column's own values as origin: one pass, and no cancellation to speak of.
         origin = self.X[0].astype(np.float64) if shifted else np.zeros(self.shape[1])
-        loops = dense.sums_by_rows, dense.sums_by_columns
-        found = self._summed(*loops, V, origin, 1 + V.shape[1], n_jobs)
-        if np.isnan(found[0]).any():
-            return self._sums_beside_holes(V, shifted, n_jobs)
-        return Sums(origin, np.ascontiguousarray(found.T), V.sum(axis=0))
-
-    def _sums_beside_holes(self, V: Array, shifted: bool, n_jobs: int | None) -> Sums:
-        """As `sums`, where values are missing."""
-        origin = self._first_values() if shifted else np.zeros(self.shape[1])
-        n, zero = 1 + V.shape[1], np.zeros(TILE_WIDTH)
-
-        def work(columns: slice, share: slice) -> Array:
-            width = columns.stop - columns.start
-            out, part = np.zeros((2 * n, width)), np.empty((n, width))
-            about = zero if width <= len(zero) else np.zeros(width)
-            for rows, tile in self._tiles(columns, share, origin):
-                holes = np.isnan(tile)
-                tile[holes] = 0.0
-                read = read_only(tile), V[rows], about, 0, len(tile), 0, width
-                dense.sums_by_rows(*read, part)
-                out[:n] += part
-                out[n] += holes.sum(axis=0)
-                out[n + 1 :] += V[rows].T @ holes
-            return out
-
-        found = np.ascontiguousarray(self._sum(work, 2 * n, n_jobs).T)
-        return Sums(origin, found[:, :n], V.sum(axis=0), found[:, n:])
+        loops, n = (dense.sums_by_rows, dense.sums_by_columns), 1 + V.shape[1]
+        found = self._summed(*loops, V, (origin,), n, n_jobs)
+        if not np.isnan(found[0]).any():
+            return Sums(origin, np.ascontiguousarray(found.T), V.sum(axis=0))
+        origin = self._first_values() if shifted else origin
+        loops = dense.holed_sums_by_rows, dense.holed_sums_by_columns
+        both = np.ascontiguousarray(self._summed(*loops, V, (origin,), 2 * n, n_jobs).T)
+        return Sums(origin, both[:, :n].copy(), V.sum(axis=0), both[:, n:].copy())
 
     def _first_values(self) -> Array:
         """Of every column the first that is not missing; or zero."""
@@ -88,9 +69,12 @@ class ArraySource(InMemory):
     def products(
         self, V: Array, origin: Array, n_jobs: int | None = None, fill: Array | None = None
     ) -> Array:
-        loops = dense.products_by_rows, dense.products_by_columns
-        if V.shape[1] <= MANY:
-            return self._summed(*loops, V, origin, V.shape[1], n_jobs, fill).T
+        if V.shape[1] <= MANY and fill is None:
+            loops = dense.products_by_rows, dense.products_by_columns
+            return self._summed(*loops, V, (origin,), V.shape[1], n_jobs).T
+        if V.shape[1] <= MANY and fill is not None:
+            holed = dense.holed_products_by_rows, dense.holed_products_by_columns
+            return self._summed(*holed, V, (origin, fill), V.shape[1], n_jobs).T
 
         def work(columns: slice, share: slice) -> Array:
             if fill is None and self.X.dtype == np.float64 and not origin[columns].any():
@@ -115,23 +99,25 @@ class ArraySource(InMemory):
         return self._sum(work, 1, n_jobs).T
 
     def _summed(
-        self, by_rows: Loop, by_columns: Loop, V: Array, origin: Array, n: int,
-        n_jobs: int | None, fill: Array | None = None,
+        self, by_rows: Loop, by_columns: Loop, V: Array, about: tuple[Array, ...], n: int,
+        n_jobs: int | None,
     ) -> Array:  # fmt: skip
-        """n sums for each column by a compiled loop, of X as it is, or of a tile at a time."""
-        by_tiles = fill is not None or not (self.by_rows or self.by_columns)
-        turned = self.by_columns and not by_tiles
-        X, V = read_only(self.X.T if turned else self.X), np.ascontiguousarray(V.T if turned else V)
-        loop, zero = by_columns if turned else by_rows, np.zeros(TILE)
+        """n sums for each column by a compiled loop, of X as it is, or of a tile at a time.
+
+        `about` has something for every column.
+        """
+        X, turned = read_only(self.X.T if self.by_columns else self.X), self.by_columns
+        V = np.ascontiguousarray(V.T if turned else V)
+        loop, zero = by_columns if turned else by_rows, np.zeros(self.shape[1])
 
         def work(columns: slice, share: slice) -> Array:
             out = np.empty((n, columns.stop - columns.start))
-            if not by_tiles:
-                loop(X, V, origin, share.start, share.stop, columns.start, columns.stop, out)
+            if self.by_rows or self.by_columns:
+                loop(X, V, *about, share.start, share.stop, columns.start, columns.stop, out)
                 return out
-            out[:], part = 0.0, np.empty_like(out)
-            for rows, tile in self._tiles(columns, share, origin, fill):
-                by_rows(read_only(tile), V[rows], zero, 0, len(tile), 0, tile.shape[1], part)
+            out[:], part, here = 0.0, np.empty_like(out), [some[columns] for some in about]
+            for rows, tile in self._tiles(columns, share, zero):
+                by_rows(read_only(tile), V[rows], *here, 0, len(tile), 0, tile.shape[1], part)
                 out += part
             return out
 
