@@ -7,7 +7,7 @@ from scipy.optimize import minimize
 
 from mmfs import MMFS, prepare
 from mmfs.model_selection.cv import Candidate, _selections
-from mmfs.prepare import CANDIDATES
+from mmfs.prepared import CANDIDATES
 from mmfs.relevance import level_of_chance
 
 

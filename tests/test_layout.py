@@ -30,6 +30,7 @@ ROOMS = [
     ["per_row"],
     ["features"],
     ["base"],
+    ["prepared"],
     ["prepare"],
     ["fit"],
     ["explain", "selection_path"],

@@ -27,8 +27,9 @@ from sklearn.svm import LinearSVC
 from mmfs.base import Data
 from mmfs.baselines import FCBF, FGM, GDM, MRMR, QPFS, SVMRFE, MaxRel
 from mmfs.model_selection.base import (
+    Choice,
     check_resampled,
-    features_beside,
+    choice_of,
     select_from_part,
     settle_task,
     with_warnings,
@@ -49,7 +50,7 @@ Ranking = Callable[[Target, Any, Array, PerRow, int], Array]  # the k best colum
 
 NUMBERS_COMPARED = (1, 2, 5, 10, 20, 50, 100)
 FOR_CLASSES = {"fgm", "gdm", "svmrfe", "chi2", "l1_svm"}
-MMFS_ALONE = ("must_include", "exclude", "feature_groups")
+MMFS_ALONE = ("must_include", "exclude", "feature_groups", "costs")
 USUAL = ("mmfs", "mrmr", "fcbf", "svmrfe", "f_test", "chi2", "l1_svm")
 
 
@@ -244,7 +245,8 @@ def compare(
     if target.several:
         raise ValueError("compare takes one target; y has several columns.")
     made = _methods(methods, options, data)
-    numbers = _numbers(n_features, features_beside(data, options, options)[1])
+    numbers = _numbers(n_features, choice_of(data, options, options))
+    told = [name for name in MMFS_ALONE if getattr(options, name) is not None]
     judge = default_estimator(data) if estimator is None else estimator
     scorer = check_scoring(judge, scoring=scoring)
     dummy = DummyClassifier() if target.of_classes else DummyRegressor()
@@ -266,7 +268,7 @@ def compare(
                 progress(f"{name}, fold {fold + 1} of {len(splits)}", done, total)
             if name in problems:
                 continue
-            if name != "mmfs" and (told := [o for o in MMFS_ALONE if getattr(options, o)]):
+            if name != "mmfs" and told:
                 problems[name] = f"it does not know {told[0]}."
                 continue
             try:
@@ -304,9 +306,10 @@ def _methods(asked: Sequence[str] | None, options: MMFS, data: Data) -> dict[str
     return {name: methods[name] for name in asked}
 
 
-def _numbers(asked: Sequence[int] | None, n_usable: int) -> Array:
+def _numbers(asked: Sequence[int] | None, choice: Choice) -> Array:
+    n_usable, n_in = choice.n + choice.n_included, choice.n_included
     if asked is None:
-        numbers = [k for k in NUMBERS_COMPARED if k <= n_usable]
+        numbers = [k for k in NUMBERS_COMPARED if n_in <= k <= n_usable] or [n_usable]
     else:
         numbers = sorted(set(asked))
         if not numbers or not all(is_int(k) and 1 <= k for k in numbers):

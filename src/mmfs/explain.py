@@ -92,6 +92,8 @@ def explain(record: FittedRecord, X: Any, features: Any, n_dropped: int, names: 
         row["why"] = _sentence(row, twin, tau, needed) if known.usable[at] else "constant"
         if in_any_case:
             row |= {"margin": 0.0, "why": MUST_BE_IN}
+        elif j in record.excluded:
+            row["why"] = "excluded"
         elif not known.usable[at] and relevance[at] > 0:
             row["why"] = "explained by what must be in" if given else "constant"
         rows.append(row)
@@ -241,7 +243,7 @@ def _some_columns(record: FittedRecord, X: Any, J: Array, adjusted: bool = True)
     if isinstance(kind, HSIC) or (isinstance(kind, str) and kind in BY_COLUMN):
         r = relevance_of(kind, None, record.y, columns=columns, target=target)
         if scores is not None and adjusted:
-            there = np.flatnonzero(~np.isin(J, included))
+            there = np.flatnonzero(~np.isin(J, np.append(included, record.excluded)))
             _check_same_data(r[there], scores["relevance_"][J[there]])
     elif scores is not None:
         r = scores["relevance_"][J]

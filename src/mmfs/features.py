@@ -169,12 +169,17 @@ def places_in(J: Array, left: Array | None) -> Array:
     return J if left is None else np.flatnonzero(np.isin(left, J))
 
 
-def values_of(source: Any, J: Array, per_row: PerRow) -> Array:
+def values_of(source: Any, J: Array, per_row: PerRow, missing: str = "allow") -> Array:
     """Columns that must be in, dense, with holes filled by the mean of what is there."""
     X = source.fetch(J)
     values = np.asarray(X.toarray() if sp.issparse(X) else X, dtype=np.float64)
     weights = np.ones(len(values)) if per_row.weights is None else per_row.weights
     holes = np.isnan(values)
+    if holes.any() and missing == "refuse":
+        raise InputError(
+            "X has NaN in a column that must be in; impute it, or pass ",
+            Parameter("missing", "allow"), ".",
+        )  # fmt: skip
     if holes.any():
         there = weights @ ~holes
         means = weights @ np.where(holes, 0.0, values) / np.where(there > 0, there, 1.0)

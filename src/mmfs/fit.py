@@ -11,7 +11,7 @@ from mmfs.errors import InputError, Parameter
 from mmfs.features import Features
 from mmfs.order import in_order
 from mmfs.per_row import PerRow
-from mmfs.prepare import PreparedProblem
+from mmfs.prepared import PreparedProblem
 from mmfs.problem import NONE, Problem
 from mmfs.progress import Progress
 from mmfs.relevance import n_permutations, permuted_chance
@@ -60,6 +60,7 @@ class FittedRecord:
     features: Features | None
     indices: Array
     n_included: int
+    excluded: Array
     ranked_by: str
     weights: Array
     b: float
@@ -255,15 +256,16 @@ def _record(
         features=prepared.features,
         indices=prepared.selection(selected),
         n_included=len(prepared.included),
+        excluded=prepared.excluded,
         ranked_by=ranked_by,
-        weights=np.concatenate(
-            [np.full(len(prepared.included), np.nan), weights / _costs(prepared, selected)]
+        weights=np.append(
+            np.full(len(prepared.included), np.nan), prepared.weights(selected, weights)
         ),
         b=b,
         facts=problem.Q.facts_of(selected),
         runners_up=prepared.original(dropped),
         support=prepared.original(solution.J),
-        alpha=solution.weights / _costs(prepared, solution.J),
+        alpha=prepared.weights(solution.J, solution.weights),
         costs=prepared.unit_costs,
         gamma=solution.gamma,
         joint_b=certificate.b,
@@ -309,13 +311,12 @@ def _chance(prepared: PreparedProblem, solution: Solution) -> float | None:
     binned = is_name(prepared.kind, "binned_mutual_info")
     if likely is None or likely > CHANCE or support.block is None or data is None or binned:
         return likely
-    if (
-        prepared.features is not None or not data.columns.adjustment.plain
-    ):  # rows that differ cannot be exchanged
+    if prepared.features is not None:
         return likely
     best, Y = in_order(-support.relevance, CHANCE_PERMUTATIONS), data.target.Y
     if len(best) == 0 or not n_permutations(*Y.shape):
         return likely
     F, r = support.block.only(best).dense(), support.relevance[best]
     r = r * _costs(prepared, support.J[best])
-    return max(likely, permuted_chance(F, r, prepared.n_usable, Y))
+    adjustment, n_rows = data.columns.adjustment, data.n_effective
+    return max(likely, permuted_chance(F, r, prepared.n_usable, Y, n_rows, adjustment))

@@ -29,8 +29,14 @@ def is_frame(X: Any) -> bool:
 
 
 def holds_words(X: Any) -> bool:
-    """Whether some columns of a frame do not hold numbers."""
-    return is_frame(X) and any(map(_holds_words, _columns(X)))
+    """Whether some columns of a frame do not hold numbers: their types tell, mostly."""
+    if not is_frame(X):
+        return False
+    doubtful = [
+        name for name, kind in zip(X.columns, X.dtypes, strict=True)
+        if not (isinstance(kind, np.dtype) and kind.kind in "biuf")
+    ]  # fmt: skip
+    return any(_holds_words(X[name]) for name in doubtful)
 
 
 def read_frame(X: Any, exclude: Any = None) -> Mixed | Array:

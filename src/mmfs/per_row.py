@@ -128,8 +128,8 @@ def weights_with_classes(y: Array, target: Target, per_row: PerRow, class_weight
         known = totals > 0
         of_class = np.where(known, weights.sum() / np.where(known, totals, 1.0) / known.sum(), 0.0)
         return weights * of_class[target.labels]
-    labels = {str(label) for label in np.unique(y)}
-    if unknown := [label for label in class_weight if str(label) not in labels]:
+    labels = set(np.unique(y).tolist())
+    if unknown := [label for label in class_weight if label not in labels]:
         raise ValueError(f"class_weight names {unknown[0]!r}, which is no class of y.")
     return weights * compute_sample_weight(dict(class_weight), y)
 

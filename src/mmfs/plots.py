@@ -1,6 +1,7 @@
 """Plots for notebooks: objects that hold what is shown, and draw it with matplotlib."""
 
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -141,7 +142,7 @@ class SimilarityDisplay(Display):
     ) -> Self:
         """From a fitted `MMFS` (or one that chooses it) and the data of the fit."""
         best = fitted_mmfs(selector)
-        kept = best.indices_[:n_selected]
+        groups, kept = best._record.features, best._record.indices[:n_selected]
         looked_at = np.concatenate([kept, best._record.runners_up[: DROPPED_LOOKED_AT * n_dropped]])
         X = read_again(best, X)
         Q = similarities(best._record, X, looked_at)
@@ -149,7 +150,8 @@ class SimilarityDisplay(Display):
         nearest = np.abs(Q[n:, :n]).max(axis=1, initial=0.0)
         shown = np.concatenate([np.arange(n), n + np.argsort(-nearest, kind="stable")[:n_dropped]])
         names = names_of_columns(best, X, names)
-        words = [str(name_of(names, j)) for j in looked_at[shown]]
+        call = partial(name_of, names) if groups is None else groups.name
+        words = [str(call(j)) for j in looked_at[shown].tolist()]
         display = cls(words, Q[np.ix_(shown, shown)], n)
         return display.plot(ax) if plot else display
 

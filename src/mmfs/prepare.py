@@ -1,16 +1,13 @@
 """From data and settings to the problem that is solved."""
 
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from mmfs.base import Data, first_scan
-from mmfs.columns import Columns
+from mmfs.base import first_scan
 from mmfs.errors import InputError, Parameter
 from mmfs.features import (
-    Features,
     costs_of,
     data_columns,
     decided,
@@ -22,211 +19,26 @@ from mmfs.features import (
 from mmfs.hsic import HSIC, as_hsic
 from mmfs.kernels import Grouped, Precomputed, Similarity, WithCosts, similarity_of
 from mmfs.per_row import PLAIN, PerRow
-from mmfs.problem import NONE, Problem
+from mmfs.prepared import PreparedProblem
+from mmfs.problem import Problem
 from mmfs.relevance import (
-    chance_of,
-    chance_of_groups,
     given,
-    level_of_chance,
     relevance_of,
 )
 from mmfs.settings import Settings
-from mmfs.solvers import FixedGamma, GammaRule, LargestGamma, SumToOne, tuning
-from mmfs.sources import Mixed, as_source
+from mmfs.sources import as_source
 from mmfs.validation import (
     check_scanned,
     check_similarities,
     is_name,
-    number_to_select,
 )
-from mmfs.warn import warn_caller
 
 Array = np.ndarray
-
-# gamma="auto" leaves room to tell features apart: support for 1.5 K, of which the best K are taken.
-HEAD_ROOM = 1.5
-
-# Support features to look for, at most: the gradient alone ranks the rest.
-MOST_SUPPORT = 2_000
 
 # Kernels that call columns without correlation not similar at all.
 UNRELATED = ("aligned", "linear", "poly2")
 
-# Elimination starts from more: all with so much of the relevance left that chance gives to one, up
-# to so many candidates. `benchmarks.accuracy` compares other values of these constants.
-OF_CHANCE = 0.5
-CANDIDATES = 150
-
 CONSTRAINED = Parameter("formulation", "constrained")
-
-
-@dataclass(frozen=True)
-class PreparedProblem:
-    """The problem, and what else is known of the data."""
-
-    problem: Problem
-    settings: Settings
-    kind: Any  # of relevance
-    data: Data | None  # None where similarities were given instead
-    n_columns: int  # of X, also where some of its columns were left out
-    left: Array | None  # and these are the others
-    per_row: PerRow = PLAIN
-    features: Features | None = None  # where columns of the problem are these
-    included: Array = field(default_factory=NONE.copy)  # what is selected in any case
-    n_excluded: int = 0  # and what never is
-    costs: Array | None = None  # of features, as given
-
-    @property
-    def n_scans(self) -> int:
-        return 1 if self.data is None else self.data.columns.n_scans
-
-    @property
-    def n_rows(self) -> int:
-        return self.n_columns if self.data is None else len(self.data.y)
-
-    @property
-    def n_effective(self) -> float:
-        """Rows that weigh the same and would tell as much."""
-        return float(self.n_columns) if self.data is None else self.data.n_effective
-
-    @property
-    def n_outputs(self) -> int:
-        return 1 if self.data is None else self.data.target.Y.shape[1]
-
-    @property
-    def n_usable(self) -> int:
-        """Columns, or features, that are not constant, and that it is not decided about."""
-        return self.problem.n_usable
-
-    @property
-    def n_features(self) -> int:
-        """Columns of X, or features of several."""
-        return self.n_columns if self.features is None else self.features.n_features
-
-    @property
-    def n_missing(self) -> int:
-        """Values that are not there, of columns that may be selected."""
-        if self.data is None:
-            return 0
-        X, columns = self.data.X, self.data.columns
-        return columns.n_missing + (X.n_unknown if isinstance(X, Mixed) else 0)
-
-    @property
-    def n_constant(self) -> int:
-        decided = len(self.included) + self.n_excluded
-        return self.n_features - self.n_usable - decided
-
-    @property
-    def similarity(self) -> Similarity:
-        """Without costs."""
-        Q = self.problem.Q
-        return Q.Q if isinstance(Q, WithCosts) else Q
-
-    @property
-    def columns(self) -> Columns:
-        assert self.data is not None
-        return self.data.columns
-
-    def members(self, J: Array) -> list[tuple[Array, int]]:
-        """Of columns of the problem the columns of the data, and their rank."""
-        Q = self.similarity
-        if isinstance(Q, Grouped):
-            return [(Q.members[g], int(Q.ranks[g])) for g in J.tolist()]
-        return [(np.array([j]), 1) for j in J.tolist()]
-
-    @property
-    def unit_costs(self) -> Array | None:
-        """Of features on a scale on which their mean is 1, as the problem has them."""
-        return None if self.costs is None else self.costs / self.costs.mean()
-
-    @property
-    def largest_relevance(self) -> float:
-        return float(self.similarity.most_relevant(1)[1].max(initial=-np.inf))
-
-    @cached_property
-    def level_of_chance(self) -> float:
-        """The relevance that one in N random columns exceeds."""
-        if not isinstance(self.kind, HSIC):
-            return level_of_chance(self.n_usable, self.n_effective, self.n_outputs)
-        assert self.data is not None
-        columns, target = self.data.columns, self.data.target.shuffled()
-        return float(relevance_of(self.kind, None, None, columns=columns, target=target).max())
-
-    @cached_property
-    def likely(self) -> float | None:
-        """How likely the largest relevance is by chance, if that can be told."""
-        if self.data is None or self.settings.relevance_scale is not None:
-            return None
-        largest, center = self.largest_relevance, self.settings.center
-        target, n_rows = self.data.target, self.n_effective
-        if isinstance(Q := self.similarity, Grouped):
-            return chance_of_groups(Q.squares, Q.ranks, Q.usable, n_rows, Q.width)
-        return chance_of(self.kind, largest, self.n_usable, target, n_rows, center)
-
-    def number(self, asked: int | float | None) -> int | None:
-        """How many to select beside those that are in any case."""
-        n_in = len(self.included)
-        k = number_to_select(asked, self.n_features, self.n_usable + n_in, n_out=self.n_excluded)
-        if k is not None and k < n_in:
-            raise InputError(
-                Parameter("must_include"), f" has {n_in} features, but ",
-                Parameter("n_features_to_select", k), " is fewer; ask for more.",
-            )  # fmt: skip
-        return None if k is None else k - n_in
-
-    def original(self, J: Array) -> Array:
-        """Columns of X, or features, that are columns J of the problem."""
-        return J if self.left is None else self.left[J]
-
-    def selection(self, J: Array) -> Array:
-        """The same, behind those that are in any case."""
-        return np.concatenate([self.included, self.original(J)]).astype(np.intp)
-
-    def columns_of(self, selection: Array) -> Array:
-        """Columns of X of features that were selected."""
-        return selection if self.features is None else self.features.columns_of(selection)
-
-    def spread(self, values: Array, of_empty: float) -> Array:
-        """Values of all columns of X from those of the problem."""
-        if self.features is not None:
-            return values[self.features.of_column]
-        if self.left is None:
-            return values
-        out = np.full(self.n_columns, of_empty)
-        out[self.left] = values
-        return out
-
-    def eliminates(self, gamma: Any, k: int | None) -> bool:
-        """Whether k features are chosen by elimination; "auto" does so if gamma is found too."""
-        rank = self.settings.rank
-        if self.settings.constrained or rank != "auto":
-            return rank == "elimination"
-        few = k is not None and HEAD_ROOM * k <= CANDIDATES
-        return few and isinstance(gamma, str) and self.data is not None
-
-    def gamma_rule(self, gamma: Any, k: int | None) -> GammaRule:
-        """What "auto", or a gamma, means for k features (None: as many as matter)."""
-        if self.settings.constrained:
-            return SumToOne(self.problem.r_max, self.problem.C)
-        if not isinstance(gamma, str):
-            return FixedGamma(float(gamma), k or 1)
-        tau = self.settings.tau
-        if k is None:
-            if self.data is None:
-                warn_caller(
-                    "similarities do not tell how many instances there were, so the level of "
-                    "chance is that of as many as there are features; pass n_features_to_select or "
-                    "gamma."
-                )
-            return LargestGamma(0, tau * self.level_of_chance, np.inf)
-        n = min(int(np.ceil(HEAD_ROOM * k)), MOST_SUPPORT)
-        if self.data is not None and self.eliminates(gamma, k):
-            return self.support_rule(n, OF_CHANCE * tau * self.level_of_chance, CANDIDATES)
-        return self.support_rule(n)
-
-    def support_rule(self, n: int, level: float = np.inf, most: int = 0) -> GammaRule:
-        """As `LargestGamma`, as far as there is relevance to use up."""
-        return LargestGamma(n, level, most, lowest=tuning.LEAST_LEFT * self.problem.r_max)
 
 
 def check_combinations(settings: Settings) -> None:
@@ -282,7 +94,13 @@ def kind_of_relevance(settings: Settings) -> Any:
 
 
 def refuse_rows(settings: Any, per_row: PerRow) -> None:
-    """For given similarities, which have no rows."""
+    """For given similarities, which have no rows, and no names."""
+    for name in ("must_include", "exclude", "feature_groups", "costs", "budget"):
+        if getattr(settings, name) is not None:
+            raise InputError(
+                Parameter("kernel", "precomputed"), " knows no ", Parameter(name), "; leave these "
+                "features out of the similarities, or divide them by costs.",
+            )  # fmt: skip
     if not per_row.plain or settings.class_weight is not None:
         raise InputError(
             Parameter("kernel", "precomputed"), " has no rows to weigh or to adjust; make the "
@@ -324,7 +142,8 @@ def prepare(
         source, left = whole.without_empty()
     known = per_row
     if len(included):
-        known = per_row.beside(values_of(whole, data_columns(included, features), per_row))
+        J = data_columns(included, features)
+        known = per_row.beside(values_of(whole, J, per_row, settings.missing))
     data = first_scan(
         source, y, settings.task, settings.center, settings.n_jobs, known, settings.class_weight
     )
@@ -332,6 +151,11 @@ def prepare(
     if out := np.concatenate([included, excluded]).tolist():
         columns.leave_out(places_in(data_columns(np.array(out), features), left))
     numbers = left if of_data is None else of_data
+    if out and columns.n_usable == 0 and not columns.not_finite()[0]:
+        raise InputError(
+            Parameter("must_include"), " and ", Parameter("exclude"), " leave no column that "
+            "varies to choose from; leave some out of them.",
+        )  # fmt: skip
     check_scanned(columns, n_columns, names, numbers, settings.missing)
     if data.n_effective - 1 < target.Y.shape[1] + 1 and not data.columns.adjustment.plain:
         raise ValueError(
@@ -350,17 +174,18 @@ def prepare(
         Q = Grouped(columns, features.of_data, features.data_columns, data.n_effective)
     costs = costs_of(settings.costs, names, n_columns, features)
     check_costs(settings, costs)
+    # Relevances of groups may exceed 1, and weights are bounded on their scale; in the problem they
+    # are multiplied by costs.
+    scale = 1.0 if features is None else max(1.0, float(Q.most_relevant(1)[1].max(initial=0.0)))
     if costs is not None:
-        problem_costs = costs if left is None else costs[left]
-        Q = WithCosts(Q, problem_costs / costs.mean())
+        unit_costs = (costs if left is None else costs[left]) / costs.mean()
+        Q, scale = WithCosts(Q, unit_costs), scale * float(unit_costs.max())
     by_formula = isinstance(kind, HSIC) or (isinstance(kind, str) and kind != "mutual_info")
     by_formula = by_formula and costs is None
-    # Relevances of groups may exceed 1, and weights are bounded on their scale.
-    scale = 1.0 if features is None else max(1.0, float(Q.most_relevant(1)[1].max(initial=0.0)))
     problem = Problem(Q, settings.tau, scale * float(settings.C), copies_agree=by_formula)
     return PreparedProblem(
         problem, settings, kind, replace(data, X=X), n_columns, left, per_row, features, included,
-        len(excluded), costs,
+        excluded, costs,
     )  # fmt: skip
 
 

@@ -14,7 +14,7 @@ from sklearn.feature_selection import (
     r_regression,
 )
 
-from mmfs.columns import Columns, correlation
+from mmfs.columns import Adjustment, Columns, correlation
 from mmfs.discretize import SCORE_DIGITS, three_states
 from mmfs.hsic import HSIC, RowComparison, as_hsic
 from mmfs.target import Target
@@ -65,6 +65,7 @@ def relevance_of(
     if how := as_hsic(kind):
         return np.where(usable, dependence(columns, target, how), 0.0)
     if callable(kind):
+        columns.adjustment.refuse("relevance as a function of (X, y)")
         return given(scored(kind, X, y), usable, scale)
     if not isinstance(kind, str):
         return given(kind, usable, scale)
@@ -259,24 +260,48 @@ def n_permutations(n_rows: int, n_outputs: int) -> int:
     return n if n >= LEAST_PERMUTATIONS else 0
 
 
-def permuted_chance(F: Array, r: Array, n_columns: int, Y: Array) -> float:
+def permuted_chance(
+    F: Array, r: Array, n_columns: int, Y: Array, n_rows: float, adjustment: Adjustment
+) -> float:
     """The least chance of a few standardised columns, looked at by permutations of the target.
 
     The F test is far off for columns that hang on a few rows, and permutations show it: what
-    several of them exceed is no rarer than that.
+    several of them exceed is no rarer than that. What weights and covariates leave of the target
+    is permuted, and adjusted for them again (Freedman and Lane). `n_rows` tell as much as all.
     """
-    n_rows, n_outputs = Y.shape
-    tail = correlation_tail(r, n_rows, n_outputs)
-    n = n_permutations(n_rows, n_outputs)
-    if n and (n_rows < FEW_ROWS or (F**2).max() > LEVERAGE):
-        shuffled = _shuffled if n * n_rows <= KEPT_NUMBERS else _shuffled.__wrapped__
-        exceeding, rows = np.zeros(len(r)), shuffled(n_rows, n)
-        for some in np.array_split(rows, max(1, rows.size * n_outputs // PERMUTED_AT_ONCE), axis=1):
-            products = F.T @ Y.take(some, axis=0).reshape(n_rows, -1)
-            found = np.linalg.norm(products.reshape(len(r), -1, n_outputs), axis=2)
-            exceeding += (found >= (1 - 1e-9) * r[:, None]).sum(axis=1)
-        tail = np.where(exceeding >= SEVERAL, np.maximum(tail, exceeding / n), tail)
+    q = Y.shape[1]
+    tail = correlation_tail(r, n_rows, q)
+    n = n_permutations(*Y.shape)
+    if not n or not (n_rows < FEW_ROWS or (F**2).max() > LEVERAGE):
+        return float(_of_largest(tail, n_columns).min())
+    counted = np.arange(len(Y)) if adjustment.root is None else np.flatnonzero(adjustment.root)
+    root = None if adjustment.root is None else adjustment.root[counted, None]
+    left, F = Y[counted] if root is None else Y[counted] / root, F[counted]
+    B = None if adjustment.covariates is None else adjustment.covariates[counted]
+    shuffled = _shuffled if n * len(left) <= KEPT_NUMBERS else _shuffled.__wrapped__
+    exceeding, rows = np.zeros(len(r)), shuffled(len(left), n)
+    for some in np.array_split(rows, max(1, rows.size * q // PERMUTED_AT_ONCE), axis=1):
+        permuted = left.take(some, axis=0).reshape(len(left), -1)
+        found = (F.T @ (permuted if root is None else permuted * root)).reshape(len(r), -1, q)
+        found = np.linalg.norm(found, axis=2)
+        if not adjustment.plain:
+            found /= _sizes(permuted, root, B, q)
+        exceeding += (found >= (1 - 1e-9) * r[:, None]).sum(axis=1)
+    tail = np.where(exceeding >= SEVERAL, np.maximum(tail, exceeding / n), tail)
     return float(_of_largest(tail, n_columns).min())
+
+
+def _sizes(permuted: Array, root: Array | None, B: Array | None, q: int) -> Array:
+    """Norms of permuted targets once weighted and adjusted, beside those they had."""
+    weighted = permuted if root is None else permuted * root
+    squares = (weighted**2).sum(axis=0)
+    if root is None:
+        squares -= weighted.sum(axis=0) ** 2 / len(weighted)
+    else:
+        squares -= (root[:, 0] @ weighted) ** 2 / (root**2).sum()
+    if B is not None:
+        squares -= ((B.T @ weighted) ** 2).sum(axis=0)
+    return np.sqrt(np.maximum(squares, 1e-300).reshape(-1, q).mean(axis=1))
 
 
 @lru_cache(maxsize=2)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
-from mmfs.prepare import PreparedProblem
+from mmfs.prepared import PreparedProblem
 from mmfs.solvers import Point, order_of_entry
 
 Array = np.ndarray
@@ -66,7 +66,7 @@ def gathered(points: list[Point], prepared: PreparedProblem, names: Array | None
     order = prepared.original(order)
     alphas = sp.csc_array(
         (
-            np.concatenate([point.alpha for point in points]),
+            np.concatenate([prepared.weights(point.J, point.alpha) for point in points]),
             prepared.original(np.concatenate([point.J for point in points])),
             np.concatenate([[0], np.cumsum(n_support)]),
         ),

@@ -16,7 +16,6 @@ from mmfs.kernels import KERNELS
 from mmfs.optional import require
 from mmfs.per_row import PLAIN, PerRow
 from mmfs.prepare import (
-    PreparedProblem,
     by_name,
     check_combinations,
     check_has_path,
@@ -24,6 +23,7 @@ from mmfs.prepare import (
     prepare_similarities,
     refuse_rows,
 )
+from mmfs.prepared import PreparedProblem
 from mmfs.progress import progress_of
 from mmfs.selection_path import SelectionPath, gathered
 from mmfs.settings import Settings

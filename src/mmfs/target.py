@@ -85,8 +85,8 @@ class Target:
         Y = Q[:, sizes > LEFT_OF_TARGET * size]
         if Y.shape[1] == 0:
             raise ValueError(
-                "covariates explain all of y; leave out those that are made of it, or are as many "
-                "as rows."
+                "covariates, or features that must be in, explain all of y; leave out those that "
+                "are made of it, or are as many as rows."
             )
         if self.Y.shape[1] == 1:  # the same way round
             Y = Y * np.sign(Y[:, 0] @ left[:, 0])

@@ -12,19 +12,19 @@ HOLES = 3
 
 
 @njit(cache=True, nogil=True)
-def csc_sums(indptr, indices, data, weights, v, shifted, start, stop, origin, sums, holes):
+def csc_sums(indptr, indices, data, weights, v, row, start, stop, origin, sums, holes):
     """Of columns start..stop an origin o_j, and sums_j = (x_j - o_j)'W (x_j - o_j), w and v.
 
-    W holds the `weights` w of the rows, of which there are none if all weigh 1. Where `shifted`,
-    the origin of a column with all of its entries is the first of them. Missing values, NaN, are
+    W holds the `weights` w of the rows, of which there are none if all weigh 1. The origin of a
+    column with all of its entries is that in `row`, unless that is -1. Missing values, NaN, are
     left out, and told in `holes`: how many, and their w and v. Returns 0 when row numbers are not
     strictly increasing and in range, and HOLES where some are missing and `holes` is empty.
     """
     n_rows, equal, one, end = len(v), len(weights) == 0, np.uint64(1), np.uint64(indptr[start])
     for j in range(start, stop):
         begin, end, p = end, np.uint64(indptr[j + 1]), j - start
-        full = shifted and end - begin == np.uint64(n_rows)
-        k, o = begin, float(data[begin]) if full else 0.0
+        full = row >= 0 and end - begin == np.uint64(n_rows)
+        k, o = begin, float(data[begin + np.uint64(row)]) if full else 0.0
         square, total, product, previous = 0.0, 0.0, 0.0, np.int64(-1)
         while k < end:
             i = np.int64(indices[k])
@@ -50,7 +50,7 @@ def csc_sums(indptr, indices, data, weights, v, shifted, start, stop, origin, su
                     lost += w
                     of_lost += v[at]
                 else:
-                    if full:
+                    if full and w > 0.0:
                         o, full = x, False
                     x -= o
                     square += w * x * x
@@ -67,7 +67,7 @@ LANES = 6
 
 
 @njit(cache=True, nogil=True)
-def csc_sums_several(indptr, indices, data, V, q, shifted, start, stop, origin, sums, holes):
+def csc_sums_several(indptr, indices, data, V, q, row, start, stop, origin, sums, holes):
     """As `csc_sums` for q vectors, up to LANES: V holds weights, these, and zeros.
 
     Its rows fill a line of the cache, and all sums are made in one reading.
@@ -75,8 +75,9 @@ def csc_sums_several(indptr, indices, data, V, q, shifted, start, stop, origin, 
     n_rows, one, end = len(V), np.uint64(1), np.uint64(indptr[start])
     for j in range(start, stop):
         begin, end, p = end, np.uint64(indptr[j + 1]), j - start
-        full = shifted and end - begin == np.uint64(n_rows)
-        k, o, previous = begin, float(data[begin]) if full else 0.0, np.int64(-1)
+        full = row >= 0 and end - begin == np.uint64(n_rows)
+        o = float(data[begin + np.uint64(row)]) if full else 0.0
+        k, previous = begin, np.int64(-1)
         square, total, a, b, c, d, e, f = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
         while k < end:
             i = np.int64(indices[k])
@@ -107,7 +108,7 @@ def csc_sums_several(indptr, indices, data, V, q, shifted, start, stop, origin, 
                     for t in range(1 + q):
                         holes[p, 1 + t] += v[t]
                     continue
-                if full:
+                if full and v[0] > 0.0:
                     o, full = x, False
                 x -= o
                 sums[p, 0] += v[0] * x * x

@@ -199,11 +199,15 @@ class SparseBlock:
     afterwards would cost them their digits.
     """
 
-    def __init__(self, X: sp.csc_array, facts: Facts, adjustment: Adjustment) -> None:
+    def __init__(
+        self, X: sp.csc_array, facts: Facts, adjustment: Adjustment, explained: Any = None
+    ) -> None:
         self.X, self.facts, self.adjustment = X, facts, adjustment
         self.means = (facts.center - facts.origin) * facts.inverse
         B = adjustment.covariates
-        self.explained = X.T @ B if B is not None else np.empty((X.shape[1], 0))
+        if explained is None:
+            explained = X.T @ B if B is not None else np.empty((X.shape[1], 0))
+        self.explained = explained
         self.total = adjustment.total_weight(X.shape[0])
 
     @classmethod
@@ -289,7 +293,9 @@ class SparseBlock:
 
     def join(self, other: Self) -> "SparseBlock":
         X = sp.hstack([self.X, other.X], format="csc")
-        return SparseBlock(X, joined([self.facts, other.facts]), self.adjustment)
+        explained = np.concatenate([self.explained, other.explained])
+        return SparseBlock(X, joined([self.facts, other.facts]), self.adjustment, explained)
 
     def only(self, which: Array) -> "SparseBlock":
-        return SparseBlock(self.X[:, which], self.facts.only(which), self.adjustment)
+        known = self.explained[which]
+        return SparseBlock(self.X[:, which], self.facts.only(which), self.adjustment, known)

@@ -54,9 +54,11 @@ class Adjustment:
         if covariates is None:
             return plain
         Z = np.asarray(covariates, dtype=np.float64).reshape(n_rows, -1)
-        Z = plain.residual(plain.vectors(Z - Z.mean(axis=0)))
+        Z = plain.vectors(Z - (Z.mean(axis=0) if root is None else np.average(Z, 0, root**2)))
+        before, Z = np.linalg.norm(Z, axis=0), plain.residual(Z)
         norms = np.linalg.norm(Z, axis=0)
-        U, s, _ = np.linalg.svd(Z[:, norms > 0] / norms[norms > 0], full_matrices=False)
+        varies = norms > COVARIATE_RANK * before
+        U, s, _ = np.linalg.svd(Z[:, varies] / norms[varies], full_matrices=False)
         return cls(root=root, covariates=U[:, s > COVARIATE_RANK * s.max(initial=0.0)])
 
     @property

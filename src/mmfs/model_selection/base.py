@@ -4,7 +4,7 @@ import warnings
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -13,11 +13,11 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from mmfs.base import Data, Selector, WeightedSelector
-from mmfs.features import Features, features_of, shape_of
+from mmfs.features import Features, decided, features_of, shape_of
 from mmfs.fit import Fit
 from mmfs.hsic import HSIC
 from mmfs.per_row import PLAIN, PerRow
-from mmfs.prepare import PreparedProblem
+from mmfs.prepared import PreparedProblem
 from mmfs.selector import MMFS, WithPath
 from mmfs.target import Target
 from mmfs.validation import Rule, TooFewColumns, check_parameters, is_name
@@ -64,14 +64,28 @@ def most_features(prepared: PreparedProblem) -> int:
     return max(1, min(MOST, int(prepared.n_effective / 2), prepared.n_usable // 2))
 
 
-def features_beside(data: Data, selector: Any, owner: Any) -> tuple[Features | None, int]:
-    """Features of several columns that a selector would have, if any; and how many vary."""
+class Choice(NamedTuple):
+    """What there is to choose from."""
+
+    features: Features | None  # of several columns, if there are such
+    n: int  # columns, or features, that vary and are not decided about
+    n_included: int  # those that must be in
+
+
+def choice_of(data: Data, selector: Any, owner: Any) -> Choice:
+    """What a selector would choose from; `owner` knows the names of columns."""
     names = getattr(owner, "feature_names_in_", None)
     groups = getattr(selector, "feature_groups", None)
-    features = features_of(groups, names, *shape_of(data.columns.source))
-    if features is None:
-        return None, data.columns.n_usable
-    return features, len(np.unique(features.of_data[data.usable]))
+    asked = getattr(selector, "must_include", None), getattr(selector, "exclude", None)
+    n_columns, of_data = shape_of(data.columns.source)
+    features = features_of(groups, names, n_columns, of_data)
+    included, excluded = decided(*asked, names, n_columns, features)
+    if features is None and len(included) + len(excluded) == 0:
+        return Choice(None, data.columns.n_usable, 0)
+    usable = data.usable if features is None else np.bincount(features.of_data, data.usable) > 0
+    usable = usable.copy()
+    usable[np.append(included, excluded)] = False
+    return Choice(features, int(usable.sum()), len(included))
 
 
 def allows_holes(selector: Any) -> bool:
@@ -148,7 +162,7 @@ class Chooser(WithPath):
         settings = replace(prepared.settings, **chosen)
         done = best.set_params(**chosen)._fit_prepared(replace(prepared, settings=settings), rng)
         self.best_selector_, self.indices_ = best, best.indices_
-        self.best_gamma_, self.best_n_features_ = best.gamma_, len(best.indices_)
+        self.best_gamma_, self.best_n_features_ = best.gamma_, len(best.weights_)
         return done
 
     def _check_options(self, selector: MMFS) -> None:

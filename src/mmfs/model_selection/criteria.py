@@ -6,9 +6,10 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.special import gammaln
 
+from mmfs.errors import InputError, Parameter
 from mmfs.fit import solver_options
 from mmfs.model_selection.base import SELECTOR, Chooser, most_features
-from mmfs.prepare import PreparedProblem
+from mmfs.prepared import PreparedProblem
 from mmfs.problem import NONE
 from mmfs.selector import MMFS
 from mmfs.solvers import Point, solve, solve_path
@@ -95,6 +96,11 @@ class MMFSIC(Chooser):
                     f"MMFSIC needs a least squares problem, which takes {name}={value!r}; use "
                     f"MMFSCV to choose with {name}={getattr(selector, name)!r}."
                 )
+        if selector.budget is not None:
+            raise InputError(
+                "MMFSIC chooses how many features by the criterion alone; leave ",
+                Parameter("budget"), " None, or take MMFS or MMFSCV.",
+            )  # fmt: skip
         if selector.theta != 0.5:
             raise ValueError(
                 f"MMFSIC needs theta=0.5, got {selector.theta}; use MMFSCV to choose with another."

@@ -36,7 +36,8 @@ from mmfs.model_selection.judging import (
 )
 from mmfs.model_selection.path import GRID
 from mmfs.per_row import PLAIN, PerRow
-from mmfs.prepare import CONSTRAINED, PreparedProblem
+from mmfs.prepare import CONSTRAINED
+from mmfs.prepared import PreparedProblem
 from mmfs.selector import MMFS
 from mmfs.solvers import Stop, solve_path
 from mmfs.target import QUANTITIES, Target
@@ -200,7 +201,7 @@ class MMFSCV(Chooser):
         labels, groups, per_row = for_estimators(data), how["groups"], prepared.per_row
         estimator = default_estimator(data) if self.estimator is None else self.estimator
         scorer = check_scoring(estimator, scoring=self.scoring)
-        takes_weights(estimator, per_row)  # refuses before any work is done
+        takes_weights(estimator, scorer, per_row)  # refuses before any work is done
         self.score_name_ = name_of_score(self.scoring, self.estimator, data.target)
         candidates = self._candidates(prepared)
         folds = splitter(self.cv, data.target, self.random_state, groups)
@@ -332,6 +333,7 @@ def _selections(
         selector.rank == "path"
         or selector.solver != "working_set"
         or selector.formulation == "constrained"
+        or selector.budget is not None
     ):
         chosen = (clone(selector).set_params(**candidate._asdict()) for candidate in candidates)
         return [select_from_part(one, X, y, per_row) for one in chosen]

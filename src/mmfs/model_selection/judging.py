@@ -1,5 +1,6 @@
 """What features are judged by: an estimator, trained on some rows and scored on others."""
 
+from inspect import isfunction, signature
 from typing import Any
 
 import numpy as np
@@ -67,31 +68,50 @@ def _dense(X: Any) -> Array:
 
 def _as_taken(estimator: Any, X: Any) -> Any:
     """A table as a DataFrame, for an estimator that is not ours."""
-    ours = isinstance(estimator, Pipeline) and getattr(estimator[0], "func", None) is _dense
-    return X if ours or not isinstance(X, Mixed) else X.to_frame()
+    return X if _is_default(estimator) or not isinstance(X, Mixed) else X.to_frame()
+
+
+def _is_default(estimator: Any) -> bool:
+    return isinstance(estimator, Pipeline) and getattr(estimator[0], "func", None) is _dense
 
 
 def judged(
     estimator: Any, scorer: Any, X_train: Any, y_train: Array, X_test: Any, y_test: Array,
     train: PerRow = PLAIN, test: PerRow = PLAIN,
 ) -> float:  # fmt: skip
-    """The score of an estimator on rows that it was not trained on."""
-    weighted = dict.fromkeys(takes_weights(estimator, train), train.weights)
+    """The score of an estimator on rows that it was not trained on; rows of weight 0 are none."""
+    X_train, y_train, train = _counted(X_train, y_train, train)
+    X_test, y_test, test = _counted(X_test, y_test, test)
+    weighted = dict.fromkeys(takes_weights(estimator, scorer, train), train.weights)
     fitted = clone(estimator).fit(_as_taken(estimator, X_train), y_train, **weighted)
     given = {} if test.weights is None else {"sample_weight": test.weights}
     return float(scorer(fitted, _as_taken(estimator, X_test), y_test, **given))
 
 
-def takes_weights(estimator: Any, per_row: PerRow) -> list[str]:
-    """What an estimator, or the last step of a pipeline, calls the weights of rows, if any."""
+def _counted(X: Any, y: Array, per_row: PerRow) -> tuple[Any, Array, PerRow]:
+    if per_row.weights is None or per_row.weights.all():
+        return X, y, per_row
+    rows = np.flatnonzero(per_row.weights)
+    return X[rows], y[rows], per_row.only(rows)
+
+
+def takes_weights(estimator: Any, scorer: Any, per_row: PerRow) -> list[str]:
+    """What an estimator, or steps of a pipeline, call the weights of rows; none without weights."""
     if per_row.weights is None:
         return []
-    name, last = "sample_weight", estimator
+    names, last = ["sample_weight"], estimator
     if isinstance(estimator, Pipeline):
-        name, last = f"{estimator.steps[-1][0]}__sample_weight", estimator.steps[-1][1]
+        last = estimator.steps[-1][1]
+        names = [f"{estimator.steps[-1][0]}__sample_weight"]
+        if _is_default(estimator):
+            names.append("standardscaler__sample_weight")
     if not has_fit_parameter(last, "sample_weight"):
         raise ValueError(
             f"{type(last).__name__} takes no sample_weight; choose another estimator, or leave the "
             "weights out."
         )
-    return [name]
+    if isfunction(scorer) and "sample_weight" not in signature(scorer).parameters:
+        raise ValueError(
+            "scoring is a function that takes no sample_weight; add that, or leave the weights out."
+        )
+    return names

@@ -23,7 +23,7 @@ from mmfs.model_selection.base import (
     MOST,
     allows_holes,
     check_resampled,
-    features_beside,
+    choice_of,
     in_parallel,
     select_from_part,
     settle_task,
@@ -165,15 +165,15 @@ class StabilitySelector(WeightedSelector):
         check_resampled(selector, "StabilitySelector")
         selector = clone(selector)
         data = self._read(X, y, selector, per_row)
-        features, n_columns = features_beside(data, selector, self)
+        features, n_columns, n_in = choice_of(data, selector, self)
         counted = np.ones(len(data.y), dtype=bool)
         if per_row.weights is not None:
             counted = per_row.weights > 0
         if counted.sum() < 4 or data.n_effective < 4:
             rows = min(int(counted.sum()), int(data.n_effective))
             raise ValueError(f"X has {rows} rows that count; halves of them need at least 4.")
-        q = self._per_half(selector.n_features_to_select, n_columns)
-        self._threshold(q, n_columns)  # refuses before any work is done
+        q = self._per_half(selector.n_features_to_select, n_columns, n_in)
+        self._threshold(q - n_in, n_columns)  # refuses before any work is done
         settle_task(selector.set_params(n_features_to_select=q), data.target)
         strata = data.target.labels if data.target.of_classes else np.zeros(len(data.y), dtype=int)
         sizes = np.bincount(strata[counted])
@@ -186,10 +186,10 @@ class StabilitySelector(WeightedSelector):
             selections = [features.of(J) for J in selections]
         counts = np.bincount(np.concatenate(selections))
         self.n_features_per_half_ = float(np.mean([len(J) for J in selections]))
-        self.threshold_ = self._threshold(self.n_features_per_half_, n_columns)
+        free = self.n_features_per_half_ - n_in  # the others are selected in any case
+        self.threshold_ = self._threshold(free, n_columns)
         self.bounds_ = {
-            name: self._bound(self.threshold_, self.n_features_per_half_, n_columns, name)
-            for name in BOUNDS
+            name: self._bound(self.threshold_, free, n_columns, name) for name in BOUNDS
         }
         self.false_bound_ = self.bounds_[self.bound]
         frequent = Few(np.flatnonzero(counts), counts[counts > 0] / (2 * self.n_pairs))
@@ -204,11 +204,11 @@ class StabilitySelector(WeightedSelector):
                 f"frequent: {frequent.values.max():.0%}); raise target_false, or lower threshold."
             )
 
-    def _per_half(self, of_selector: Any, n_columns: int) -> int:
-        """q, as asked for or as the bound allows."""
+    def _per_half(self, of_selector: Any, n_columns: int, n_in: int) -> int:
+        """q, as asked for or as the bound allows, beside n_in that must be in."""
         asked = of_selector if self.n_features_per_half is None else self.n_features_per_half
         if is_int(asked):
-            if asked > n_columns:
+            if asked > n_columns + n_in:
                 raise ValueError(
                     f"{asked} features per half are more than the {n_columns:,} columns of X that "
                     "are not constant."
@@ -218,7 +218,7 @@ class StabilitySelector(WeightedSelector):
         q = 1
         while q < min(n_columns, MOST) and self._bound(threshold, q + 1, n_columns) <= allowed:
             q += 1
-        return q
+        return q + n_in
 
     def _bound(self, threshold: float, q: float, n_columns: int, name: str | None = None) -> float:
         return BOUNDS[name or self.bound](threshold, q, n_columns, self.n_pairs)

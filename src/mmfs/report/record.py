@@ -83,9 +83,10 @@ def in_words(selector: Any) -> list[str]:
     if record.n_missing:
         words.append(f"{record.n_missing:,} missing values: numbers stand for the mean of their "
                      "column, categories for one of their own")  # fmt: skip
-    if (weights := record.per_row.weights) is not None and counts_rows(weights):
+    weights, of_classes = record.per_row.weights, record.settings.class_weight is not None
+    if weights is not None and counts_rows(weights) and not of_classes:
         words.append(f"weights are whole numbers, and count rows: {weights.sum():,.0f} in all")
-    elif weights is not None:
+    elif weights is not None or of_classes:
         words.append(f"rows are weighted, and tell as much as {record.n_effective:,.4g} equal ones")
     return words
 
@@ -123,33 +124,40 @@ def columns_of_features(selector: Any) -> list[np.ndarray]:
     return [record.features.columns[g] for g in record.indices.tolist()]
 
 
-def directions(table: Table, of_features: list[np.ndarray], task: str) -> list[str]:
+def directions(
+    table: Table, of_features: list[np.ndarray], task: str, weights: np.ndarray | None = None
+) -> list[str]:
     """For each feature the class in which it is highest, or whether it rises with y.
 
     Of categories the one that tells most is named; of features of several columns nothing is said.
     """
     assert table.y is not None
-    target = encode_target(table.y, task)
+    target = encode_target(table.y, task, weights)
     if target.several:
         return [""] * len(of_features)
-    return [_direction(table, J, target) if len(J) == 1 else "" for J in of_features]
+    weights = np.ones(len(target.Y)) if weights is None else weights
+    return [_direction(table, J, target, weights) if len(J) == 1 else "" for J in of_features]
 
 
-def _direction(table: Table, J: np.ndarray, target: Target) -> str:
+def _direction(table: Table, J: np.ndarray, target: Target, weights: np.ndarray) -> str:
     X: Any = table.X[:, J]
     words = ""
     if isinstance(X, Mixed) and X.of_codes[0]:
         part = X.source.fetch(np.arange(X.source.shape[1])).toarray()
-        best = int(np.linalg.norm((part - part.mean(axis=0)).T @ target.Y, axis=1).argmax())
+        around = weights[:, None] * (part - np.average(part, 0, weights))
+        best = int(np.linalg.norm(around.T @ target.Y, axis=1).argmax())
         x, words = part[:, best], f": {X.levels[0][best]}"
     else:
         X = X.dense() if isinstance(X, Mixed) else X
         x = np.asarray(X.toarray() if sp.issparse(X) else X, dtype=np.float64)[:, 0]
-        x = np.where(np.isnan(x), np.nanmean(x), x)
+        there = ~np.isnan(x)
+        x = np.where(there, x, np.average(x[there], weights=weights[there]))
     if not target.of_classes:
-        rises = (x - x.mean()) @ target.Y[:, 0] > 0
+        rises = (weights * (x - np.average(x, weights=weights))) @ target.Y[:, 0] > 0
         return ("rises with it" if rises else "falls with it") + words
-    means = [x[target.labels == i].mean() for i in range(target.n_labels)]
+    totals = np.bincount(target.labels, weights)
+    sums = np.bincount(target.labels, weights * x)
+    means = np.where(totals > 0, sums / np.where(totals > 0, totals, 1.0), -np.inf)
     classes = np.unique(np.asarray(table.y))
     return f"{HIGHER}{classes[int(np.argmax(means))]}{words}"
 
@@ -161,7 +169,7 @@ def selection_record(
     kept = frame[frame["selected"]].sort_values("rank")
     redundant = made_redundant(frame)
     of_features, task = columns_of_features(selector), selector._record.settings.task
-    highest = directions(table, of_features, task)
+    highest = directions(table, of_features, task, selector._record.per_row.weights)
     return {
         "parameters": {
             name: value
@@ -203,7 +211,9 @@ def selection_record(
 def scores_record(scores: ScoresDisplay, table: Table, task: str) -> dict[str, Any]:
     """Cross-validated scores against numbers of features."""
     assert table.y is not None
-    most_common = np.unique(table.y.astype(str), return_counts=True)[1].max() / len(table.y)
+    weights = np.ones(len(table.y)) if table.weights is None else table.weights
+    labels = np.unique(table.y.astype(str), return_inverse=True)[1]
+    most_common = np.bincount(labels.ravel(), np.resize(weights, labels.size)).max() / weights.sum()
     return {
         "score": scores.score_name,
         "without_features": most_common if encode_target(table.y, task).of_classes else 0.0,

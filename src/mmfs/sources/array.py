@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from mmfs._compiled import dense
-from mmfs.sources.base import TILE, Array, InMemory, Sums, read_only
+from mmfs.sources.base import TILE, Array, InMemory, Sums, first_that_counts, read_only
 
 # Where rows are stored together: columns of a tile. And numbers of a share of the data.
 TILE_WIDTH, SHARE = 4096, 1 << 21
@@ -46,20 +46,21 @@ class ArraySource(InMemory):
 
     def sums(self, V: Array, shifted: bool, n_jobs: int | None = None) -> Sums:
         # One of the column's own values as origin: one pass, and no cancellation to speak of.
-        origin = self.X[0].astype(np.float64) if shifted else np.zeros(self.shape[1])
+        row = first_that_counts(V)
+        origin = self.X[row].astype(np.float64) if shifted else np.zeros(self.shape[1])
         loops, n = (dense.sums_by_rows, dense.sums_by_columns), 1 + V.shape[1]
         found = self._summed(*loops, V, (origin,), n, n_jobs)
         if not np.isnan(found[0]).any():
             return Sums(origin, np.ascontiguousarray(found.T), V.sum(axis=0))
-        origin = self._first_values() if shifted else origin
+        origin = self._first_values(V[:, 0]) if shifted else origin
         loops = dense.holed_sums_by_rows, dense.holed_sums_by_columns
         both = np.ascontiguousarray(self._summed(*loops, V, (origin,), 2 * n, n_jobs).T)
         return Sums(origin, both[:, :n].copy(), V.sum(axis=0), both[:, n:].copy())
 
-    def _first_values(self) -> Array:
-        """Of every column the first that is not missing; or zero."""
-        origin = self.X[0].astype(np.float64)
-        for row in self.X[1:]:
+    def _first_values(self, weights: Array) -> Array:
+        """Of every column the first that counts and is not missing; or zero."""
+        origin = np.full(self.shape[1], np.nan)
+        for row in (self.X[i] for i in np.flatnonzero(weights).tolist()):
             missing = np.isnan(origin)
             if not missing.any():
                 break

@@ -36,14 +36,17 @@ class Sums(NamedTuple):
 
     def joined(self, other: "Sums") -> "Sums":
         """Of these rows and others, about the origin of these."""
-        shift, sums = other.origin - self.origin, self.sums + other.sums
+        origin, sums = self.origin, self.sums + other.sums
+        if self.holes is not None:  # nothing was there yet: the others' origin is as good
+            origin = np.where(self.holes[:, 1] >= self.totals[0], other.origin, origin)
+        shift = other.origin - origin
         there = other.totals if other.holes is None else other.totals - other.holes[:, 1:]
         sums[:, 0] += shift * (2 * other.sums[:, 1] + shift * there[..., 0])
         sums[:, 1:] += shift[:, None] * there
         holes = self.holes if other.holes is None else other.holes
         if self.holes is not None and other.holes is not None:
             holes = self.holes + other.holes
-        return Sums(self.origin, sums, self.totals + other.totals, holes)
+        return Sums(origin, sums, self.totals + other.totals, holes)
 
 
 OnSums = Callable[[Sums, int], Any]  # of a block that begins at that column
@@ -213,6 +216,11 @@ def side_by_side(parts: Sequence[Sums]) -> Sums:
             for part in parts
         ])  # fmt: skip
     return Sums(np.concatenate(origin), np.concatenate(sums), totals[0], missing)
+
+
+def first_that_counts(V: Array) -> int:
+    """The first row that has a weight; the first of all if none has."""
+    return int(np.argmax(V[:, 0] > 0))
 
 
 def fill_of(known: Any) -> Array | None:

@@ -23,6 +23,7 @@ from mmfs.sources.base import (
     Source,
     Sums,
     fill_of,
+    first_that_counts,
     label_counts,
     read_only,
     side_by_side,
@@ -48,6 +49,7 @@ class Vectors(NamedTuple):
     first: Array  # the first vector
     others: Array  # all others, M x (q - 2)
     in_lanes: tuple[Array, int]  # weights and vectors as `csc_sums_several` reads them
+    row: int  # the first that counts
 
     @classmethod
     def of(cls, V: Array) -> "Vectors":
@@ -59,7 +61,7 @@ class Vectors(NamedTuple):
             lanes[:, : min(V.shape[1], 1 + scans.LANES)] = V[:, : 1 + scans.LANES]
         n = min(V.shape[1] - 1, scans.LANES)
         weights = weights[:0] if (weights == 1.0).all() else weights
-        return cls(weights, first, others, (lanes, n))
+        return cls(weights, first, others, (lanes, n), first_that_counts(V))
 
 
 class Compressed(InMemory):
@@ -166,7 +168,7 @@ class CompressedColumns(Compressed):
         origin, sums, holes = np.empty(n), np.empty((n, 3 + q)), None
         loop: Any = scans.csc_sums_several if q else scans.csc_sums
         known: tuple = V.in_lanes if q else (V.weights, V.first)
-        read = *arrays, *known, shifted, a, b, origin, sums
+        read = *arrays, *known, V.row if shifted else -1, a, b, origin, sums
         found = loop(*read, NO_HOLES)
         if found == scans.HOLES:
             holes = np.zeros((n, sums.shape[1]))
