@@ -243,18 +243,22 @@ def test_info(folder):
     for words in ("400", "case: 2", "dense, float64", "copy of"):
         assert words in output
     output = done("info", "planted.csv").output
-    assert "columns left out: group" in output and "name one with --target" in output
+    assert "columns of categories: group" in output and "name one with --target" in output
+    assert "1 columns of categories; numbers dense, float64" in output
 
 
 NOTHING_LEFT = [
     (["select", "planted.csv", "-t", "grup", "-k", "3"], "did you mean 'group'?"),
-    (["select", "planted.csv", "-k", "3"], "or make it the target"),
+    (["select", "planted.csv", "-k", "3"], "name its column, or a file, with --target"),
     (["select", "planted.csv", "--exclude", "group"], "does not say what to predict"),
     (["select", "missing.csv", "-t", "y"], "there is no file missing.csv."),
     (["select", "empty.csv", "-t", "y"], "empty.csv is empty."),
     (["select", "cut.csv.gz", "-t", "group"], "cut.csv.gz is cut short"),
     (["select", "text.csv", "-t", "y"], "column 'b' holds text ('oops' in row 2)"),
-    (["select", "holes.csv", "-t", "y"], "X has NaN in row 1, column 1 ('b')"),
+    (
+        ["select", "holes.csv", "-t", "y", "--missing", "refuse"],
+        "X has NaN in row 1, column 1 ('b')",
+    ),
     (["select", "planted.csv", "-t", "group", "-k", "0"], "-k is a whole number of at least 1"),
     (["select", "planted.csv", "-t", "group", "-k", "ten"], "-k is a whole number"),
     (["select", "planted.csv", "-t", "group", "-k", "5000"], "-k 5000 is more than the 52 usable"),

@@ -46,15 +46,16 @@ def test_every_method_takes_part(small, storage):
 @pytest.mark.filterwarnings("ignore:FCBF keeps")
 def test_nested_methods_are_nested(small):
     """What a longer ranking starts with is what is selected for a smaller number."""
+    from mmfs.per_row import PLAIN
     from mmfs.target import encode_target
 
     X, y = np.abs(small[0]), small[1]
     target = encode_target(y)
     for name, method in METHODS.items():
         if method.nested:
-            longest = method.rank(target, X, y, 12)
+            longest = method.rank(target, X, y, PLAIN, 12)
             for k in (1, 4, 9):
-                found = method.rank(target, X, y, k)
+                found = method.rank(target, X, y, PLAIN, k)
                 np.testing.assert_array_equal(found, longest[:k], err_msg=name)
 
 

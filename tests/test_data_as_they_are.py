@@ -117,7 +117,10 @@ def test_the_scale_of_weights_does_not_matter_unless_they_count():
     same(fit(X, y, sample_weight=weights), fit(X, y, sample_weight=weights * 1e-7))
     assert effective_rows(3, np.array([1.0, 2.0, 3.0])) == 6
     assert effective_rows(3, np.array([1.5, 3.0, 4.5])) == pytest.approx(36 / 14)
-    assert effective_rows(3, np.array([1.0, 2.0, 3.0]), counts=False) == pytest.approx(36 / 14)
+    for factor in (1e18, 1e150, 1e-150):
+        same(fit(X, y, sample_weight=weights), fit(X, y, sample_weight=weights * factor))
+    counted = effective_rows(3, np.array([1.0, 2.0, 3.0]), np.array([2.0, 1.0, 1.0]))
+    assert counted == pytest.approx(7**2 / 9)
 
 
 def test_class_weights_are_weights_of_rows():
@@ -151,6 +154,71 @@ def test_bad_weights(weights, sentence):
     X, rng = example()
     with pytest.raises(ValueError, match=sentence):
         MMFS(2).fit(X, target("two classes", X, rng), sample_weight=weights)
+
+
+def test_class_weights_beside_counts_of_rows():
+    X, rng = example()
+    y, weights = target("four classes", X, rng), rng.integers(0, 4, N_ROWS)
+    rows = np.repeat(np.arange(N_ROWS), weights)
+    balanced = fit(X, y, sample_weight=weights, class_weight="balanced")
+    again = fit(X[rows], y[rows], class_weight="balanced")
+    same(balanced, again)
+    assert balanced.chance_ <= 0.05 and again.chance_ <= 0.05
+    flags = y == "a"
+    same(
+        fit(X, flags, class_weight={0: 1, 1: 5}),
+        fit(X, flags + 0.0, class_weight={False: 1, 1.0: 5}),
+    )
+
+
+def test_rows_without_weight_may_hold_anything_finite():
+    X, rng = example()
+    y, weights = target("quantity", X, rng), rng.uniform(0.5, 2, N_ROWS)
+    weights[:3] = 0.0
+    wild = X.copy()
+    wild[:3] = 1e8
+    batch = np.where(np.arange(N_ROWS) < 3, "gone", rng.choice(["a", "b"], N_ROWS))
+    for place in PLACES:
+        found = fit(PLACES[place](wild), y, sample_weight=weights, covariates=batch)
+        known = fit(X[3:], y[3:], sample_weight=weights[3:], covariates=batch[3:])
+        same(found, known, atol=1e-9)
+
+
+def test_noise_is_noise_with_weights_and_covariates_too():
+    """Columns that hang on two rows, and a target with long tails: the F test alone is sure."""
+    plain, weighted, adjusted = 0, 0, 0
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        X = np.zeros((60, 200))
+        for column in X.T:
+            column[rng.choice(60, 2, replace=False)] = 1
+        y = np.exp(3 * rng.standard_normal(60))
+        plain += MMFS(3).fit(X, y).chance_ <= 0.05
+        weights = rng.uniform(0.5, 2, 60)
+        weighted += MMFS(3).fit(X, y, sample_weight=weights).chance_ <= 0.05
+        adjusted += MMFS(3).fit(X, y, covariates=rng.standard_normal(60)).chance_ <= 0.05
+    assert max(plain, weighted, adjusted) <= 3
+
+
+def test_names_reach_the_parts_of_the_rows():
+    X, rng = example()
+    frame = pd.DataFrame(X).add_prefix("g")
+    y = target("two classes", X, rng)
+    options = {
+        "must_include": ["g3"], "exclude": ["g5", "g1*"], "feature_groups": {"k": ["g6", "g8"]},
+        "costs": dict.fromkeys(frame.columns, 1.0),
+    }  # fmt: skip
+    selector = MMFS(**options)
+    search = MMFSCV(n_features=[2, 3], cv=3, selector=selector).fit(frame, y)
+    stable = StabilitySelector(selector, n_pairs=3, n_features_per_half=3, threshold=0.9)
+    stable.fit(frame, y)
+    for chosen in (search, stable):
+        assert chosen.indices_[0] == 3 and not set(chosen.indices_) & {5, 1, 10}
+    assert compare(frame, y, selector=selector, n_features=[3], methods=["mmfs"]).scores
+    few, rest = ["g3", "g4", "g6"], [name for name in frame if name not in ("g3", "g4", "g6")]
+    alone = StabilitySelector(MMFS(1), n_pairs=3, threshold=0.7).fit(frame[few], y)
+    beside = StabilitySelector(MMFS(1, exclude=rest), n_pairs=3, threshold=0.7).fit(frame, y)
+    assert beside.false_bound_ == alone.false_bound_
 
 
 def test_class_weights_that_fit_no_class():

@@ -249,7 +249,7 @@ def test_other_data_are_refused(planted):
     with pytest.raises(ValueError, match="not the data that the selector was fitted on"):
         selector.explain(X + np.random.default_rng(0).standard_normal(X.shape))
     unnamed = MMFS(6).fit(np.asarray(X), y)
-    with pytest.raises(ValueError, match="fitted on data without names"):
+    with pytest.raises(ValueError, match="columns of the data have no names"):
         unnamed.explain(np.asarray(X), "signal 3")
 
 

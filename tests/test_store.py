@@ -458,12 +458,13 @@ def test_a_store_that_was_replaced_is_not_mixed_up(tmp_path):
         array.compute()
 
 
-def test_nan_is_kept_and_refused_at_the_fit(tmp_path):
+def test_nan_is_kept_and_seen_at_the_fit(tmp_path):
     X, y = example()
     X[3, 4] = np.nan
     store = write_store(tmp_path / "s", X, y)
     with pytest.raises(ValueError, match="NaN in row 3, column 4"):
-        MMFS(2).fit(store)
+        MMFS(2, missing="refuse").fit(store)
+    assert MMFS(2).fit(store).n_missing_ == 1
 
 
 # --- from files ---------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ from mmfs.features import shape_of
 from mmfs.frames import holds_words
 from mmfs.kernels.copies import fingerprint_vectors, repeated_among
 from mmfs.names import columns_asked
-from mmfs.per_row import PLAIN, PerRow, effective_rows, read_per_row, weights_with_classes
+from mmfs.per_row import PLAIN, PerRow, class_weights, effective_rows, read_per_row
 from mmfs.progress import progress_of
 from mmfs.relevance import relevance_of
 from mmfs.sources import Elsewhere, Mixed, as_source, elsewhere, is_dask
@@ -65,14 +65,17 @@ def first_scan(
     per_row: PerRow = PLAIN, class_weight: Any = None,
 ) -> Data:  # fmt: skip
     """Scan X once: mean and scale of every column, its products with the target."""
-    target, counts = encode_target(y, task, per_row.weights), class_weight is None
-    if not counts:
-        per_row = replace(per_row, weights=weights_with_classes(y, target, per_row, class_weight))
-    adjustment = per_row.adjustment(len(target.Y), center)
+    target, known = encode_target(y, task, per_row.weights), per_row
+    of_classes = None
+    if class_weight is not None:
+        of_classes = class_weights(y, target, per_row, class_weight)
+        weights = of_classes if per_row.weights is None else of_classes * per_row.weights
+        known = replace(per_row, weights=weights)
+    adjustment = known.adjustment(len(target.Y), center)
     columns = Columns(as_source(X), adjustment=adjustment, n_jobs=n_jobs)
     target = target.adjusted(adjustment)
     columns.first_scan(target.Y)
-    n_rows = effective_rows(len(target.Y), per_row.weights, counts) - adjustment.n_covariates
+    n_rows = effective_rows(len(target.Y), per_row.weights, of_classes) - adjustment.n_covariates
     return Data(X, y, columns, target, n_rows)
 
 

@@ -28,6 +28,7 @@ from mmfs.base import Data
 from mmfs.baselines import FCBF, FGM, GDM, MRMR, QPFS, SVMRFE, MaxRel
 from mmfs.model_selection.base import (
     Choice,
+    by_number,
     check_resampled,
     choice_of,
     select_from_part,
@@ -244,10 +245,11 @@ def compare(
         raise ValueError("compare knows classes and quantities; y holds censored times.")
     if target.several:
         raise ValueError("compare takes one target; y has several columns.")
-    made = _methods(methods, options, data)
-    numbers = _numbers(n_features, choice_of(data, options, options))
+    choice = choice_of(data, options, options)
+    made = _methods(methods, by_number(options, options), data)
+    numbers = _numbers(n_features, choice)
     told = [name for name in MMFS_ALONE if getattr(options, name) is not None]
-    judge = default_estimator(data) if estimator is None else estimator
+    judge = default_estimator(data, data.columns.n_missing) if estimator is None else estimator
     scorer = check_scoring(judge, scoring=scoring)
     dummy = DummyClassifier() if target.of_classes else DummyRegressor()
     splits = list(splitter(cv, target, random_state, groups).split(data.X, labels, groups))

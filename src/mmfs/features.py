@@ -19,6 +19,9 @@ from mmfs.sources import SideBySide
 
 Array = np.ndarray
 
+# Costs may differ by this factor.
+MOST_DEAR = 1e6
+
 NO_COLUMNS = np.empty(0, dtype=np.intp)
 
 
@@ -103,6 +106,12 @@ def _groups(groups: Any, names: Any, n_columns: int) -> dict[Any, Array]:
         name: columns_asked(group, names, n_columns, "feature_groups")
         for name, group in groups.items()
     }
+    outside = {} if names is None else {str(name): j for j, name in enumerate(names)}
+    for name, J in found.items():
+        if str(name) in outside and outside[str(name)] not in J:
+            raise ValueError(
+                f"feature_groups calls a group {name!r}, as a column that is not in it; rename it."
+            )
     seen: dict[int, Any] = {}
     for name, J in found.items():
         if len(J) == 0:
@@ -215,6 +224,11 @@ def costs_of(costs: Any, names: Any, n_columns: int, features: Features | None) 
         raise ValueError(
             f"costs must be positive, but column {bad[0]} costs {values[bad[0]]:g}; what is free "
             "may have a small cost, and what is paid for be in must_include."
+        )
+    if values.max() > MOST_DEAR * values.min():
+        raise ValueError(
+            f"costs go from {values.min():g} to {values.max():g}, further apart than a factor of "
+            f"{MOST_DEAR:g}; exclude what is too dear."
         )
     if features is None:
         return values

@@ -1,5 +1,7 @@
 """Data frames with columns of categories: from pandas or polars to codes, once."""
 
+from decimal import Decimal
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -22,6 +24,9 @@ NUMBERS = ("int", "float", "uint", "bool", "decimal")
 
 # A column with more different values than this share of the rows is names or text, not categories.
 MOST_DIFFERENT = 0.5
+
+# Letters of the name of a category, at most.
+LONGEST = 300
 
 
 def is_frame(X: Any) -> bool:
@@ -57,7 +62,7 @@ def read_frame(X: Any, exclude: Any = None) -> Mixed | Array:
             codes.append(code)
             levels.append(known)
         else:
-            numbers.append(np.asarray(values, dtype=np.float64))
+            numbers.append(_floats(values))
     dense = np.column_stack(numbers) if numbers else np.empty((X.shape[0], 0))
     if not codes:
         return dense
@@ -70,7 +75,7 @@ def _columns(X: Any) -> list[Any]:
 
 def _holds_words(values: Any) -> bool:
     kind = values.dtype
-    if str(kind).lower().startswith(CATEGORIES):
+    if str(kind).lower().startswith((*CATEGORIES, *DATES)):
         return True
     if isinstance(kind, np.dtype) and kind.kind in "biufmM":
         return kind.kind in "mM"
@@ -80,12 +85,17 @@ def _holds_words(values: Any) -> bool:
 
 
 def _all_numbers(values: Any) -> bool:
+    flat = np.asarray(values, dtype=object).tolist()
+    return all(_is_missing(value) or isinstance(value, Real | Decimal) for value in flat)
+
+
+def _floats(values: Any) -> Array:
+    """NaN where there is no number."""
     try:
-        np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError):
-        return False
-    flat = np.asarray(values, dtype=object)
-    return not any(isinstance(value, str) for value in flat.tolist())
+        return np.asarray(values, dtype=np.float64)
+    except TypeError:  # pandas.NA
+        flat = np.asarray(values, dtype=object).tolist()
+        return np.array([np.nan if _is_missing(value) else float(value) for value in flat])
 
 
 def _categories(name: str, values: Any) -> tuple[Array, Array]:
@@ -106,12 +116,19 @@ def categories(values: list, declared: bool) -> tuple[Array, Array] | str:
     Columns that are not `declared` to be of categories may be meant as numbers.
     """
     texts = [MISSING if _is_missing(value) else str(value) for value in values]
-    strange = {type(value).__name__ for value in values if not isinstance(value, PLAIN_TYPES)}
-    if strange - {"NAType", "NaTType"}:
+    strange = {
+        type(value).__name__
+        for value in values
+        if not (isinstance(value, PLAIN_TYPES) or _is_missing(value))
+    }
+    if strange:
         return f"values of type {min(strange)}"
     there = [text for text in texts if text != MISSING]
     others = [text for text in there if not _is_number(text)]
-    if not declared and 2 * len(others) < len(there):
+    longest = max(map(len, there), default=0)
+    if longest > LONGEST:
+        return f"texts of up to {longest:,} letters, as prose has,"
+    if not declared and there and 2 * len(others) <= len(there):
         return "numbers as text" + (f", and {others[0]!r}," if others else "")
     levels, codes = np.unique(np.array(texts, dtype=object), return_inverse=True)
     if len(levels) > max(2, MOST_DIFFERENT * len(texts)):
@@ -121,7 +138,7 @@ def categories(values: list, declared: bool) -> tuple[Array, Array] | str:
 
 
 def _is_missing(value: Any) -> bool:
-    return value is None or value != value or type(value).__name__ in ("NAType", "NaTType")
+    return value is None or type(value).__name__ in ("NAType", "NaTType") or value != value
 
 
 def _is_number(text: str) -> bool:

@@ -10,7 +10,7 @@ from sklearn.utils.class_weight import compute_sample_weight
 
 from mmfs.columns import Adjustment
 from mmfs.errors import InputError, Parameter
-from mmfs.frames import CATEGORIES
+from mmfs.frames import CATEGORIES, DATES
 from mmfs.target import Target
 from mmfs.validation import aligned
 
@@ -68,22 +68,26 @@ class PerRow:
 PLAIN = PerRow()
 
 
-def effective_rows(n_rows: int, weights: Array | None, counts: bool = True) -> float:
+def effective_rows(n_rows: int, weights: Array | None, of_classes: Array | None = None) -> float:
     """As many rows as weigh the same would tell as much.
 
-    Whole numbers are `counts` of rows that are the same. Other weights say how much a row is to be
-    trusted, on no particular scale: (sum w)^2 / sum w^2, by Kish.
+    Whole-number weights are counts of rows that are the same. Others, and those `of_classes`, say
+    how much a row is to be trusted, on no particular scale: (sum w)^2 / sum w^2, by Kish.
     """
-    if weights is None:
+    if weights is None and of_classes is None:
         return float(n_rows)
-    if counts and counts_rows(weights):
-        return float(weights.sum())
-    return float(weights.sum() ** 2 / (weights @ weights))
+    counts = np.ones(n_rows)
+    trust = np.ones(n_rows) if of_classes is None else of_classes
+    if weights is not None and counts_rows(weights):
+        counts = weights
+    elif weights is not None:
+        trust = trust * weights
+    return float((counts @ trust) ** 2 / (counts @ trust**2))
 
 
 def counts_rows(weights: Array) -> bool:
     """Whether weights can be counts of rows that are the same."""
-    return bool((weights == np.rint(weights)).all())
+    return bool((weights == np.rint(weights)).all() and weights.sum() < 2**53)
 
 
 def read_per_row(X: Any, sample_weight: Any = None, covariates: Any = None) -> PerRow:
@@ -113,11 +117,16 @@ def _weights(sample_weight: Any) -> Array:
         )
     if not weights.any():
         raise ValueError("sample_weight is zero in every row; there is nothing to select from.")
-    return weights
+    return weights if counts_rows(weights) else in_range(weights)
 
 
-def weights_with_classes(y: Array, target: Target, per_row: PerRow, class_weight: Any) -> Array:
-    """Weights of the rows times those of their classes: "balanced", or of each label."""
+def in_range(values: Array) -> Array:
+    """Divided by a power of two, so that squares stay in range, and digits as they are."""
+    return np.ldexp(values, -int(np.frexp(np.abs(values).max(initial=0.0))[1]))
+
+
+def class_weights(y: Array, target: Target, per_row: PerRow, class_weight: Any) -> Array:
+    """What the classes of rows weigh: "balanced", or of each label."""
     if not target.of_classes:
         raise InputError(
             Parameter("class_weight", class_weight), " is for classes, but y holds quantities."
@@ -127,11 +136,11 @@ def weights_with_classes(y: Array, target: Target, per_row: PerRow, class_weight
         totals = np.bincount(target.labels, weights, target.n_labels)
         known = totals > 0
         of_class = np.where(known, weights.sum() / np.where(known, totals, 1.0) / known.sum(), 0.0)
-        return weights * of_class[target.labels]
+        return of_class[target.labels]
     labels = set(np.unique(y).tolist())
     if unknown := [label for label in class_weight if label not in labels]:
         raise ValueError(f"class_weight names {unknown[0]!r}, which is no class of y.")
-    return weights * compute_sample_weight(dict(class_weight), y)
+    return compute_sample_weight(dict(class_weight), y)
 
 
 def _numbers(covariates: Any) -> Array:
@@ -155,7 +164,7 @@ def _numbers(covariates: Any) -> Array:
 def _covariate(name: str, values: Any) -> Array:
     kind = str(getattr(values, "dtype", "")).lower()
     values = np.asarray(values)
-    if values.dtype.kind in "mM":
+    if values.dtype.kind in "mM" or kind.startswith(DATES):
         raise ValueError(f"covariate {name!r} holds dates; pass numbers, such as days since one.")
     numeric = values.dtype.kind in "biuf" or all(
         isinstance(value, Real | None) for value in values.tolist()
@@ -168,7 +177,7 @@ def _covariate(name: str, values: Any) -> Array:
                 f"covariate {name!r} has no number in row {bad[0]}; fill it, or leave that row "
                 "out of X, y and covariates."
             )
-        return numbers[:, None]
+        return in_range(numbers)[:, None]
     levels, codes = np.unique([str(value) for value in values.tolist()], return_inverse=True)
     if len(levels) > min(MOST_LEVELS, len(values) / 2):
         raise ValueError(

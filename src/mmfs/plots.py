@@ -313,7 +313,13 @@ def _count_axis(ax: Any, numbers: Array) -> None:
 def fitted_mmfs(selector: Any) -> Any:
     """The MMFS itself, if the selector is one that chooses its number of features."""
     check_is_fitted(selector)
-    return getattr(selector, "best_selector_", selector)
+    found = getattr(selector, "best_selector_", selector)
+    if not hasattr(found, "explain"):
+        raise ValueError(
+            f"this plot is of the weights of an MMFS, which {type(selector).__name__} has not; fit "
+            "one on what was selected."
+        )
+    return found
 
 
 def readable(places: Array, most: int, wide: float = 110, high: float = 13) -> list[int]:

@@ -26,7 +26,7 @@ from mmfs.relevance import (
     relevance_of,
 )
 from mmfs.settings import Settings
-from mmfs.sources import as_source
+from mmfs.sources import Mixed, as_source
 from mmfs.validation import (
     check_scanned,
     check_similarities,
@@ -148,10 +148,16 @@ def prepare(
         source, y, settings.task, settings.center, settings.n_jobs, known, settings.class_weight
     )
     columns, target = data.columns, data.target
-    if out := np.concatenate([included, excluded]).tolist():
-        columns.leave_out(places_in(data_columns(np.array(out), features), left))
+    if len(excluded):
+        columns.leave_out(places_in(data_columns(excluded, features), left))
+    n_missing = columns.n_missing  # those of columns that must be in too
+    if isinstance(X, Mixed):
+        n_missing += X.n_unknown
+        refuse_unknown(settings, X)
+    if len(included):
+        columns.leave_out(places_in(data_columns(included, features), left))
     numbers = left if of_data is None else of_data
-    if out and columns.n_usable == 0 and not columns.not_finite()[0]:
+    if len(included) + len(excluded) and columns.n_usable == 0 and not columns.not_finite()[0]:
         raise InputError(
             Parameter("must_include"), " and ", Parameter("exclude"), " leave no column that "
             "varies to choose from; leave some out of them.",
@@ -185,8 +191,16 @@ def prepare(
     problem = Problem(Q, settings.tau, scale * float(settings.C), copies_agree=by_formula)
     return PreparedProblem(
         problem, settings, kind, replace(data, X=X), n_columns, left, per_row, features, included,
-        excluded, costs,
+        excluded, costs, n_missing,
     )  # fmt: skip
+
+
+def refuse_unknown(settings: Settings, table: Mixed) -> None:
+    if settings.missing == "refuse" and table.n_unknown:
+        raise InputError(
+            f"X has {table.n_unknown:,} missing categories; fill them, or pass ",
+            Parameter("missing", "allow"), ".",
+        )  # fmt: skip
 
 
 def check_costs(settings: Settings, costs: Array | None) -> None:

@@ -17,7 +17,6 @@ from mmfs.problem import NONE, Problem
 from mmfs.relevance import chance_of, chance_of_groups, level_of_chance, relevance_of
 from mmfs.settings import Settings
 from mmfs.solvers import FixedGamma, GammaRule, LargestGamma, SumToOne, tuning
-from mmfs.sources import Mixed
 from mmfs.validation import number_to_select
 from mmfs.warn import warn_caller
 
@@ -50,6 +49,7 @@ class PreparedProblem:
     included: Array = field(default_factory=NONE.copy)  # what is selected in any case
     excluded: Array = field(default_factory=NONE.copy)  # and what never is
     costs: Array | None = None  # of features, as given
+    n_missing: int = 0  # values that are not there
 
     @property
     def n_scans(self) -> int:
@@ -77,14 +77,6 @@ class PreparedProblem:
     def n_features(self) -> int:
         """Columns of X, or features of several."""
         return self.n_columns if self.features is None else self.features.n_features
-
-    @property
-    def n_missing(self) -> int:
-        """Values that are not there, of columns that may be selected."""
-        if self.data is None:
-            return 0
-        X, columns = self.data.X, self.data.columns
-        return columns.n_missing + (X.n_unknown if isinstance(X, Mixed) else 0)
 
     @property
     def n_constant(self) -> int:

@@ -281,27 +281,27 @@ def permuted_chance(
     shuffled = _shuffled if n * len(left) <= KEPT_NUMBERS else _shuffled.__wrapped__
     exceeding, rows = np.zeros(len(r)), shuffled(len(left), n)
     for some in np.array_split(rows, max(1, rows.size * q // PERMUTED_AT_ONCE), axis=1):
-        permuted = left.take(some, axis=0).reshape(len(left), -1)
-        found = (F.T @ (permuted if root is None else permuted * root)).reshape(len(r), -1, q)
-        found = np.linalg.norm(found, axis=2)
+        permuted = left.take(some, axis=0)  # rows x permutations x outputs
         if not adjustment.plain:
-            found /= _sizes(permuted, root, B, q)
+            permuted = _adjusted(permuted, root, B)
+        found = np.linalg.norm(np.tensordot(F.T, permuted, 1), axis=2)
         exceeding += (found >= (1 - 1e-9) * r[:, None]).sum(axis=1)
     tail = np.where(exceeding >= SEVERAL, np.maximum(tail, exceeding / n), tail)
     return float(_of_largest(tail, n_columns).min())
 
 
-def _sizes(permuted: Array, root: Array | None, B: Array | None, q: int) -> Array:
-    """Norms of permuted targets once weighted and adjusted, beside those they had."""
-    weighted = permuted if root is None else permuted * root
-    squares = (weighted**2).sum(axis=0)
-    if root is None:
-        squares -= weighted.sum(axis=0) ** 2 / len(weighted)
-    else:
-        squares -= (root[:, 0] @ weighted) ** 2 / (root**2).sum()
+def _adjusted(permuted: Array, root: Array | None, B: Array | None) -> Array:
+    """Permuted targets weighted, adjusted, and made orthonormal, each for itself."""
+    root = np.ones((len(permuted), 1)) if root is None else root
+    out = permuted * root[:, :, None]
+    out -= root[:, :, None] * (np.tensordot(root[:, 0], out, 1) / (root**2).sum())
     if B is not None:
-        squares -= ((B.T @ weighted) ** 2).sum(axis=0)
-    return np.sqrt(np.maximum(squares, 1e-300).reshape(-1, q).mean(axis=1))
+        out -= np.tensordot(B, np.tensordot(B.T, out, 1), 1)
+    gram = np.einsum("inq,inr->nqr", out, out)
+    sizes, vectors = np.linalg.eigh(gram)
+    known = sizes > 1e-9 * sizes[:, -1:]
+    scale = np.where(known, 1 / np.sqrt(np.where(known, sizes, 1.0)), 0.0)
+    return np.einsum("inq,nqr->inr", out, vectors * scale[:, None, :])
 
 
 @lru_cache(maxsize=2)

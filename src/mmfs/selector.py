@@ -268,6 +268,10 @@ class MMFS(WithPath):
         "task": TASK,
         "class_weight": CLASS_WEIGHT,
         "missing": one_of("allow", "refuse"),
+        "feature_groups": Rule(
+            lambda v: v is None or isinstance(v, dict | list | tuple),
+            "a dict or list of groups of columns, or None",
+        ),
         "budget": Rule(lambda v: v is None or POSITIVE.holds(v), "a positive number, or None"),
         "tol": POSITIVE,
         "max_iter": WHOLE,

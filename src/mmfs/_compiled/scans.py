@@ -233,8 +233,8 @@ def _row_starts(indptr, indices, column):
 
 
 @njit(cache=True, nogil=True)
-def csr_full(indptr, indices, data):
-    """Columns that have an entry in every row, and the first entry of each."""
+def csr_full(indptr, indices, data, chosen):
+    """Columns that have an entry in every row, and that in the row chosen."""
     n_rows, found = len(indptr) - 1, indices[indptr[0] : indptr[1]].astype(np.int64)
     n = len(found)
     for i in range(1, n_rows):
@@ -248,11 +248,11 @@ def csr_full(indptr, indices, data):
         n = left
         if n == 0:
             break
-    values, row = np.zeros(n), indices[indptr[0] : indptr[1]]
+    values, row = np.zeros(n), indices[indptr[chosen] : indptr[chosen + 1]]
     for c in range(n):
         k = np.searchsorted(row, found[c])
         if k < len(row):  # as it is where rows are in order
-            values[c] = data[indptr[0] + k]
+            values[c] = data[indptr[chosen] + k]
     return found[:n], values
 
 

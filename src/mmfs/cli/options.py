@@ -137,7 +137,10 @@ class How:
         if self.costs is not None:
             costs = np.full(data.X.shape[1], np.nan)
             for name, cost in read_pairs(self.costs):
-                costs[data.column(name)] = _number_in(self.costs, name, cost)
+                column = data.column(name)
+                if not np.isnan(costs[column]):
+                    raise FileProblem(f"{self.costs} has two costs for {name!r}; keep one.")
+                costs[column] = _number_in(self.costs, name, cost)
             if (lost := np.flatnonzero(np.isnan(costs))).size:
                 raise FileProblem(f"{self.costs} has no cost for {data.name(int(lost[0]))!r}.")
             found["costs"] = costs

@@ -50,7 +50,7 @@ def path(
         data = source.read_labelled(progress)
         options = how.selector(k, progress, data).get_params()
         found = mmfs_path(data.data, data.y, gammas=points, **data.given, **options)
-        display = PathDisplay(found, data.name)
+        display = PathDisplay(found, None if how.feature_groups else data.name)
         if output is not None:
             stage_table(_weights(display), output, outputs)
         if plot is not None:

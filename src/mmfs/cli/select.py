@@ -153,9 +153,10 @@ def _fitted(
     warnings.simplefilter("ignore", ChanceWarning)  # what it says is part of the result
     selector, path = how.selector(n_features, progress, data), None
     with_path &= selector.formulation != "constrained"
+    names = None if how.feature_groups else data.name
     if not auto:
         if with_path:
-            path = PathDisplay(selector.fit_path(X, data.y, **data.given), data.name)
+            path = PathDisplay(selector.fit_path(X, data.y, **data.given), names)
         else:
             selector.fit(X, data.y, **data.given)
         if cv is None:
@@ -172,7 +173,7 @@ def _fitted(
         verbose=progress.function,
     )
     if auto and with_path:
-        path = PathDisplay(search.fit_path(X, data.y, groups=data.groups, **data.given), data.name)
+        path = PathDisplay(search.fit_path(X, data.y, groups=data.groups, **data.given), names)
     else:
         search.fit(X, data.y, groups=data.groups, **data.given)
     scores = ScoresDisplay.from_estimator(search, plot=False)
@@ -276,7 +277,9 @@ def explain(
     if k == "auto":
         raise ValueError("mmfs explain needs a number for -k; mmfs select -k auto finds one.")
     data = source.read_labelled(progress)
-    columns = [data.column(name) for name in features]
+    columns: Any = features
+    if how.feature_groups is None:
+        columns = [data.column(name) for name in features]
     selector = how.selector(number(k), progress, data)
     selector.fit(data.data, data.y, **data.given)
     frame = selector.explain(data.data, columns, names=data.name)

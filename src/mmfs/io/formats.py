@@ -165,5 +165,7 @@ def stage_table(
         "the names of the features": kind.named or table.feature_names is None,
         "the names of the rows": kind.named or table.row_names is None,
         "the groups": kind is FORMATS["svmlight"] or table.groups is None,
+        "the weights": table.weights is None,
+        "the covariates": table.covariates is None,
     }
     return [what for what, is_held in held.items() if not is_held]

@@ -247,19 +247,27 @@ class Asked:
         if self.weights is not None:
             table = replace(table, weights=column(self.weights))
         if self.covariates:
-            known = {_name_of(where): column(where) for where in self.covariates}
+            known = {_name_of(where): _numbers(column(where)) for where in self.covariates}
             table = replace(table, covariates=known)
             assumed.append(f"adjusted for {', '.join(known)}")
         if self.event is not None and table.y is not None:
             event = column(self.event)
-            rows = [
-                [None if value is None else float(value) for value in both]
-                for both in zip(event.tolist(), table.y.tolist(), strict=True)
-            ]
-            table = replace(table, y=np.array(rows, dtype=np.float64))
+            both = [_numbers(event), _numbers(table.y)]
+            for values, name in zip(both, (self.event, self.target), strict=True):
+                if values.dtype.kind not in "biuf":
+                    raise FileProblem(
+                        f"{name} holds {values[0]!r}, but events are 0 or 1, and times numbers; "
+                        "encode them so."
+                    )
+            table = replace(table, y=np.column_stack(both).astype(np.float64))
             name = f"{table.target_name} and {_name_of(self.event)}"
             table = replace(table, target_name=name, censored=True)
         if self.drop_unlabelled and (lost := unlabelled(table.y)).any():
+            if not isinstance(table, Table):
+                raise FileProblem(
+                    f"{lost.sum():,} rows of {self.path} have no target, but a column store keeps "
+                    "all rows; leave them out of the file."
+                )
             table = table.rows(np.flatnonzero(~lost))
             assumed.append(f"{lost.sum():,} rows without a target are left out")
         return table
@@ -299,6 +307,14 @@ def unlabelled(y: Any) -> Array:
     if y.dtype.kind != "O":
         return np.zeros(len(y), dtype=bool)
     return np.array([value is None or value != value for value in y.tolist()])
+
+
+def _numbers(values: Array) -> Array:
+    """As numbers, NaN where there is none, if all that is there can be read so."""
+    there = [value for value in values.tolist() if value is not None]
+    if values.dtype.kind not in "OU" or not all(csv.is_number(str(value)) for value in there):
+        return values
+    return np.array([np.nan if value is None else float(value) for value in values.tolist()])
 
 
 def _several(where: str | None) -> list[str]:

@@ -13,9 +13,10 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from mmfs.base import Data, Selector, WeightedSelector
-from mmfs.features import Features, decided, features_of, shape_of
+from mmfs.features import Features, costs_of, decided, features_of, names_with, shape_of
 from mmfs.fit import Fit
 from mmfs.hsic import HSIC
+from mmfs.names import columns_asked
 from mmfs.per_row import PLAIN, PerRow
 from mmfs.prepared import PreparedProblem
 from mmfs.selector import MMFS, WithPath
@@ -86,6 +87,24 @@ def choice_of(data: Data, selector: Any, owner: Any) -> Choice:
     usable = usable.copy()
     usable[np.append(included, excluded)] = False
     return Choice(features, int(usable.sum()), len(included))
+
+
+def by_number(selector: Any, owner: Any) -> Any:
+    """Options that name columns, by number: parts of the rows come without names."""
+    names, n = getattr(owner, "feature_names_in_", None), owner.n_features_in_
+    groups, known = getattr(selector, "feature_groups", None), {}
+    features = features_of(groups, names, n)
+    where = names if features is None else names_with(features, names)
+    for name in ("must_include", "exclude"):
+        if (asked := getattr(selector, name, None)) is not None:
+            known[name] = columns_asked(asked, where, n, name).tolist()
+    if features is not None:
+        known["feature_groups"] = {
+            name: J.tolist() for name, J in features.by_name.items() if len(J) > 1
+        }
+    if (costs := getattr(selector, "costs", None)) is not None:
+        known["costs"] = costs_of(costs, names, n, None)
+    return selector.set_params(**known) if known else selector
 
 
 def allows_holes(selector: Any) -> bool:

@@ -22,6 +22,7 @@ from mmfs.model_selection.base import (
     MOST,
     SELECTOR,
     Chooser,
+    by_number,
     given_selector,
     in_parallel,
     select_from_part,
@@ -195,11 +196,16 @@ class MMFSCV(Chooser):
     def _choose(
         self, prepared: PreparedProblem, rng: np.random.Generator, **how: Any
     ) -> dict[str, Any]:
-        selector, data = given_selector(self).set_params(n_jobs=None, verbose=0), prepared.data
+        selector, data = by_number(given_selector(self), self), prepared.data
+        selector.set_params(n_jobs=None, verbose=0)
         assert data is not None  # `check_resampled`
         settle_task(selector, data.target)
         labels, groups, per_row = for_estimators(data), how["groups"], prepared.per_row
-        estimator = default_estimator(data) if self.estimator is None else self.estimator
+        estimator = (
+            default_estimator(data, prepared.n_missing)
+            if self.estimator is None
+            else self.estimator
+        )
         scorer = check_scoring(estimator, scoring=self.scoring)
         takes_weights(estimator, scorer, per_row)  # refuses before any work is done
         self.score_name_ = name_of_score(self.scoring, self.estimator, data.target)

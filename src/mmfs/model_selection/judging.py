@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn import config_context
 from sklearn.base import clone
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import Ridge
@@ -40,7 +41,7 @@ def name_of_score(scoring: Any, estimator: Any, target: Target) -> str:
     return "accuracy" if target.of_classes else "R2"
 
 
-def default_estimator(data: Data) -> Any:
+def default_estimator(data: Data, n_missing: int) -> Any:
     """What the features are judged by if nothing is said.
 
     The few columns selected become dense, missing values the means of training rows, and categories
@@ -56,7 +57,7 @@ def default_estimator(data: Data) -> Any:
     if target.of_classes:
         last = LinearSVC(C=1.0, dual="auto", max_iter=10_000, random_state=0)
     dense = FunctionTransformer(_dense, accept_sparse=True)
-    fill = [SimpleImputer(keep_empty_features=True)] if data.columns.n_missing else []
+    fill = [SimpleImputer(keep_empty_features=True)] if n_missing else []
     return make_pipeline(dense, *fill, StandardScaler(), last)
 
 
@@ -83,9 +84,10 @@ def judged(
     X_train, y_train, train = _counted(X_train, y_train, train)
     X_test, y_test, test = _counted(X_test, y_test, test)
     weighted = dict.fromkeys(takes_weights(estimator, scorer, train), train.weights)
-    fitted = clone(estimator).fit(_as_taken(estimator, X_train), y_train, **weighted)
     given = {} if test.weights is None else {"sample_weight": test.weights}
-    return float(scorer(fitted, _as_taken(estimator, X_test), y_test, **given))
+    with config_context(enable_metadata_routing=False):  # weights are handed over here
+        fitted = clone(estimator).fit(_as_taken(estimator, X_train), y_train, **weighted)
+        return float(scorer(fitted, _as_taken(estimator, X_test), y_test, **given))
 
 
 def _counted(X: Any, y: Array, per_row: PerRow) -> tuple[Any, Array, PerRow]:

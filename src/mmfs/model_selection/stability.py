@@ -22,6 +22,7 @@ from mmfs.base import Few, PerColumn, Selector, WeightedSelector
 from mmfs.model_selection.base import (
     MOST,
     allows_holes,
+    by_number,
     check_resampled,
     choice_of,
     in_parallel,
@@ -174,7 +175,7 @@ class StabilitySelector(WeightedSelector):
             raise ValueError(f"X has {rows} rows that count; halves of them need at least 4.")
         q = self._per_half(selector.n_features_to_select, n_columns, n_in)
         self._threshold(q - n_in, n_columns)  # refuses before any work is done
-        settle_task(selector.set_params(n_features_to_select=q), data.target)
+        settle_task(by_number(selector, self).set_params(n_features_to_select=q), data.target)
         strata = data.target.labels if data.target.of_classes else np.zeros(len(data.y), dtype=int)
         sizes = np.bincount(strata[counted])
         if data.target.of_classes and sizes[sizes > 0].min() < 2:

@@ -37,8 +37,8 @@ class Sums(NamedTuple):
     def joined(self, other: "Sums") -> "Sums":
         """Of these rows and others, about the origin of these."""
         origin, sums = self.origin, self.sums + other.sums
-        if self.holes is not None:  # nothing was there yet: the others' origin is as good
-            origin = np.where(self.holes[:, 1] >= self.totals[0], other.origin, origin)
+        known = self.totals[0] - (0.0 if self.holes is None else self.holes[:, 1])
+        origin = np.where(known > 0, origin, other.origin)  # nothing that counts was there yet
         shift = other.origin - origin
         there = other.totals if other.holes is None else other.totals - other.holes[:, 1:]
         sums[:, 0] += shift * (2 * other.sums[:, 1] + shift * there[..., 0])

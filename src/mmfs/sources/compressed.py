@@ -245,13 +245,14 @@ class CompressedRows(Compressed):
 
     @cached_property
     def _origin(self) -> Array:
-        """Of columns with an entry in every row, the first of them; zero of all others."""
+        """Of columns with an entry in every row, the first that counts; zero of all others."""
         origin = np.zeros(self.shape[1])
-        J, values = scans.csr_full(*self.arrays)
+        counted = np.flatnonzero(self._counts)
+        J, values = scans.csr_full(*self.arrays, counted[0] if len(counted) else 0)
         known = (J >= 0) & (J < self.shape[1])  # what is not is refused by the scan
         origin[J[known]] = values[known]
         for j in np.flatnonzero(np.isnan(origin)).tolist():  # the first is missing
-            there = self.fetch(np.array([j])).data
+            there = self.fetch(np.array([j])).toarray()[counted, 0]
             origin[j] = next((x for x in there.tolist() if x == x), 0.0)
         return origin
 
@@ -263,7 +264,8 @@ class CompressedRows(Compressed):
         self, V: Array, shifted: bool, finish: OnSums, n_jobs: int | None = None
     ) -> list[Any]:
         """About zero, and again if that is far from any column."""
-        self._far = False
+        self._far, self._counts = False, V[:, 0] > 0
+        vars(self).pop("_origin", None)
         found = super().first_scan(V, False, finish, n_jobs)
         if shifted and self._far:
             assert len(self._origin)  # found once, before threads ask for it
