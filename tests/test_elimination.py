@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 from scipy.optimize import minimize
 
-from mmfs import MMFS, prepare
+from mmfs import MMFS, prepare, prepared
 from mmfs.model_selection.cv import Candidate, _selections
 from mmfs.prepared import CANDIDATES
 from mmfs.relevance import level_of_chance
@@ -121,7 +121,8 @@ def test_the_level_of_chance_is_computed_once_in_a_fold(monkeypatch):
         calls.append(1)
         return original(*arguments, **options)
 
-    monkeypatch.setattr(prepare, "relevance_of", counted)
+    for room in (prepare, prepared):
+        monkeypatch.setattr(room, "relevance_of", counted)
     candidates = [Candidate(k, "auto") for k in (1, 2, 3, 4)]
     _selections(MMFS(kernel="hsic", relevance="hsic"), candidates, X, y)
     assert len(calls) == 2

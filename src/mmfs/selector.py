@@ -154,26 +154,23 @@ class MMFS(WithPath):
     task : {"auto", "classification", "regression", "survival"}, default="auto"
         Whether y holds classes or quantities, or events and times, some of them censored. "auto":
         text, categories and booleans are classes, and so are whole numbers, if two are distinct, or
-        at most 50 and a third of the instances; a structured array, as scikit-survival makes it,
-        holds events and times. For "survival" y may also be a frame with two such columns, or an
-        array with events (0 or 1) first.
+        at most 50 and a third of the instances; scikit-survival's structured array holds events
+        and times. For "survival" y may also be a frame or, events (0, 1) first, an array of two.
     class_weight : None, "balanced" or dict, default=None
         Weights of the classes, by which those of their rows are multiplied; "balanced" makes all
         classes weigh the same.
     missing : {"allow", "refuse"}, default="allow"
-        What is to be done about NaN in X: a missing value is taken as the mean of those that are
-        there, so that the column tells less, or an error.
+        Whether NaN in X is taken as the mean of what is there in its column, or an error.
     must_include, exclude : names or numbers of columns, or a list of them, default=None
-        Features that are selected in any case, and rank first: all others are judged by what they
-        add to these. And columns that never are. Names may be patterns, such as "zip*".
+        Features that are selected in any case and rank first, all others being judged by what they
+        add to these; and columns that never are. Names may be patterns, such as "zip*".
     feature_groups : dict or list of groups, default=None
         Columns, by name or number, that are kept or dropped as one feature; K counts features.
     costs : array, Series or dict, default=None
-        What each column costs, by number or by name. A feature that costs twice as much as another
-        needs twice as much relevance that others have left; only ratios of costs matter.
+        What each column costs, by number or by name: at twice the cost, a feature needs twice as
+        much relevance that others have left. Only ratios matter.
     budget : float or None, default=None
-        What all selected features may cost, at most: features are taken in rank order as long as
-        they can be paid for.
+        What the selected features may cost together: they are taken in rank order up to that.
     tol : float, default=1e-4
         Relative duality gap at which to stop.
     max_iter : int, default=1000
