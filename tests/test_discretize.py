@@ -1,12 +1,15 @@
 """Values become states: against counting by hand."""
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from sklearn.metrics import mutual_info_score
 
+from mmfs import FCBF, MRMR, QPFS, MaxRel
 from mmfs._compiled import counting
 from mmfs.columns import Columns
 from mmfs.discretize import DISCRETIZATIONS, FREQUENCY_STATES, discretize, entropy_of, xlogx
@@ -27,6 +30,7 @@ def by_hand(rule, X, labels):
         "equal_frequency": lambda x: discrete.equal_frequency(x, FREQUENCY_STATES),
         "mdl": lambda x: discrete.mdl(x, labels),
         "nonzero": lambda x: (x != 0).astype(int),
+        "as_is": lambda x: np.unique(x, return_inverse=True)[1],
     }
     return np.column_stack([rules[rule](x) for x in X.T])
 
@@ -142,3 +146,27 @@ def test_mdl_with_very_many_classes():
     """3**k ways to split k classes is more than a number can hold for k > 646."""
     labels = np.repeat(np.arange(700), 4)
     assert np.isfinite(states_of("mdl", labels[:, None] * 1.0, labels).cuts).all()
+
+
+def test_data_that_are_discrete_already():
+    """As states by hand, and categories whatever they are called."""
+    rng = np.random.default_rng(0)
+    codes = rng.integers(0, 5, (200, 6))
+    y = (codes[:, 2] + (rng.random(200) < 0.2)) % 2
+    words = pd.DataFrame(np.array(list("vwxyz"))[codes]).add_prefix("c")
+    for method, k in ((FCBF, 1), (MRMR, 3), (QPFS, 3)):
+        found = method(k, discretize="as_is").fit(codes, y)
+        known = method(k, discretize="as_is").fit(words, y)
+        assert found.indices_.tolist() == known.indices_.tolist()
+        np.testing.assert_allclose(found.scores_, known.scores_, atol=1e-12)
+        assert found.indices_[0] == 2
+        sparse = method(k, discretize="as_is").fit(sp.csc_array(codes), y)
+        np.testing.assert_allclose(sparse.scores_, found.scores_, atol=1e-12)
+    info = mutual_info_score(codes[:, 2], y)
+    relevance = MRMR(1, discretize="as_is").fit(codes, y).scores_[2]
+    assert relevance == pytest.approx(info, abs=1e-9)
+    for method in (MRMR(3, criterion="FCD", discretize="as_is"), MRMR(3), MaxRel(3), FCBF()):
+        with pytest.raises(ValueError, match="in column 'c0'; encode it as numbers"):
+            method.fit(words, y)
+    with pytest.raises(ValueError, match="at most 128 values, but column 0 has 200"):
+        FCBF(discretize="as_is").fit(rng.standard_normal((200, 2)), y)

@@ -164,14 +164,18 @@ class Selector(SelectorMixin, BaseEstimator):
         task = options.get("task", getattr(how, "task", "auto"))
         center = options.get("center", getattr(how, "center", True))
         asked = "auto" if task == "classes" else task
-        X, y, known = read_input(self, X, y, needs_y=True, task=asked, how=how)
+        categories = "features" if hasattr(how, "feature_groups") else None
+        if categories is None and getattr(how, "takes_codes", False):
+            categories = "codes"
+        out = getattr(how, "exclude", None)
+        X, y, known = read_input(self, X, y, True, asked, categories, out)
         if task == "classes" and known == "survival":
             raise ValueError(f"{type(self).__name__} is for classes, but y holds censored times.")
         task = task if task == "classes" else known
         class_weight = getattr(how, "class_weight", None)
         data = first_scan(X, y, task, center, self.n_jobs, per_row, class_weight)
         names = getattr(self, "feature_names_in_", None)
-        if (out := getattr(how, "exclude", None)) is not None:
+        if out is not None:
             n_columns, of_data = shape_of(data.columns.source)
             J = columns_asked(out, names, n_columns, "exclude")
             data.columns.leave_out(J if of_data is None else np.flatnonzero(np.isin(of_data, J)))

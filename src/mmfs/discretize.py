@@ -17,7 +17,10 @@ from mmfs.sources import Source, label_counts
 
 Array = np.ndarray
 
-DISCRETIZATIONS = ("three_states", "equal_frequency", "mdl", "nonzero")
+DISCRETIZATIONS = ("three_states", "equal_frequency", "mdl", "nonzero", "as_is")
+
+# Values of a column that is discrete already, at most.
+MOST_VALUES = 128
 
 # States that "equal_frequency" makes of a column, and the most cuts that "mdl" makes.
 FREQUENCY_STATES, MOST_CUTS = 5, 15
@@ -129,11 +132,14 @@ def discretize(rule: str, columns: Columns, labels: Array, n_labels: int) -> Sta
     "equal_frequency": five states with the same number of rows, as far as ties allow.
     "mdl": as many as the labels justify (Fayyad and Irani 1993), at most 16.
     "nonzero": zero, or not zero.
+    "as_is": every value is a state, in data that are discrete already.
     """
     if rule == "three_states":
         return three_states(columns)
     if rule == "nonzero":
         return nonzero(columns)
+    if rule == "as_is":
+        return States(columns, _between_values(columns.source))
     if rule == "equal_frequency":
         return States(columns, _by_frequency(columns.source))
     return States(columns, _by_description_length(columns.source, labels, n_labels))
@@ -153,6 +159,24 @@ def nonzero(columns: Columns) -> States:
     """State 1 is zero; states 0 and 2, below and above it, are one."""
     around_zero = [-np.finfo(float).smallest_subnormal, 0.0]
     return States(columns, np.tile(around_zero, (columns.shape[1], 1)), folded=True)
+
+
+def _between_values(X: Source) -> Array:
+    """A cut at every value of a column but the largest."""
+    found: list[Array] = []
+    for first, indptr, _, data in _compressed(X):
+        for j, (a, b) in enumerate(pairwise(indptr.tolist())):
+            values = data[a:b] if b - a == X.shape[0] else np.append(data[a:b], 0.0)
+            found.append(np.unique(values)[:-1])
+            if len(found[-1]) >= MOST_VALUES:
+                raise ValueError(
+                    f"discretize='as_is' is for columns of at most {MOST_VALUES} values, but "
+                    f"column {first + j} has {len(found[-1]) + 1:,}; cut them in another way."
+                )
+    cuts = np.full((len(found), max(1, *map(len, found))), np.inf)
+    for row, values in zip(cuts, found, strict=True):
+        row[: len(values)] = values
+    return cuts
 
 
 def _by_frequency(X: Source) -> Array:

@@ -326,7 +326,7 @@ class MMFS(WithPath):
             prepared = prepare_similarities(settings, Q, y)
         else:
             settings = replace(settings, relevance=by_name(settings.relevance, X))
-            X, y, task = read_input(self, X, y, needs_y=True, task=self.task)
+            X, y, task = read_input(self, X, y, True, self.task, "features", self.exclude)
             settings = replace(settings, task=task)
             names = getattr(self, "feature_names_in_", None)
             prepared = prepare(settings, X, y, rng, names, per_row)

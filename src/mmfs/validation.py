@@ -112,19 +112,17 @@ def check_parameters(selector: Any) -> None:
 
 
 def read_input(
-    selector: Any, X: Any, y: Any, needs_y: bool, task: str = "auto", how: Any = None
-) -> tuple[Any, Any, str]:
+    selector: Any, X: Any, y: Any, needs_y: bool, task: str = "auto",
+    categories: str | None = None, exclude: Any = None,
+) -> tuple[Any, Any, str]:  # fmt: skip
     """X as an array, a CSC or CSR matrix or data elsewhere, y as an array; and the task of y.
 
-    Finiteness of X is checked later. Frames with columns of categories are for selectors that know
-    features of several columns: `how` is one.
+    Finiteness of X is checked later. Columns of `categories` may come as "features", in a table of
+    which some are excluded, or as "codes" of them among the numbers; None refuses them.
     """
-    how = selector if how is None else how
-    knows_groups = hasattr(how, "feature_groups")
-    if isinstance(X, Mixed) and not knows_groups:
-        raise ValueError(
-            f"{type(how).__name__} takes numbers alone, but X has columns of categories."
-        )
+    if isinstance(X, Mixed) and categories is None:
+        name = type(selector).__name__
+        raise ValueError(f"{name} takes numbers alone, but X has columns of categories.")
     X = elsewhere(X)
     if isinstance(X, Elsewhere):
         return X, *_read_elsewhere(selector, X, y, needs_y, task)
@@ -143,8 +141,10 @@ def read_input(
         if not needs_y:
             return validate_data(selector, X, **options), None, task
         refuse_missing_label(y)
-        if isinstance(X, Mixed) or (knows_groups and holds_words(X)):
-            return *_read_table(selector, X, y, how), task
+        if isinstance(X, Mixed) or (categories is not None and holds_words(X)):
+            table, y = _read_table(selector, X, y, exclude)
+            coded = categories == "codes" and isinstance(table, Mixed)
+            return table.coded() if coded else table, y, task
         Z, y = validate_data(selector, X, y, ensure_min_samples=2, multi_output=True, **options)
         if Z.dtype.kind in "mM":
             raise ValueError("X holds dates; encode them as numbers.")
@@ -158,9 +158,9 @@ def read_input(
     raise ValueError(f"X has {column}; encode it as numbers, or leave it out.")
 
 
-def _read_table(selector: Any, X: Any, y: Any, how: Any) -> tuple[Any, Array]:
+def _read_table(selector: Any, X: Any, y: Any, exclude: Any) -> tuple[Any, Array]:
     """A frame, or a table that was made of one, that holds more than numbers; and y."""
-    table = X if isinstance(X, Mixed) else read_frame(X, how.exclude)
+    table = X if isinstance(X, Mixed) else read_frame(X, exclude)
     y = validate_data(selector, y=y, multi_output=True)
     check_consistent_length(table, y)
     if isinstance(X, Mixed):

@@ -7,7 +7,7 @@ import numpy as np
 from mmfs.base import Data, PerColumn, Selector
 from mmfs.discretize import SCORE_DIGITS, States, discretize
 from mmfs.relevance import refuse_several
-from mmfs.validation import check_parameters, keeps_scores, number_to_select
+from mmfs.validation import check_parameters, is_name, keeps_scores, number_to_select
 from mmfs.warn import warn_caller
 
 Array = np.ndarray
@@ -23,6 +23,16 @@ class Baseline(Selector):
     n_features_to_select: int | float | None
     keep_scores: bool | str
     discretize: str  # of those that count states
+
+    @property
+    def _counts(self) -> bool:
+        """Whether it looks at nothing but the states of columns."""
+        return hasattr(self, "discretize")
+
+    @property
+    def takes_codes(self) -> bool:
+        """Whether categories may come as numbers, which mean nothing but which is which."""
+        return self._counts and is_name(self.discretize, "as_is")
 
     def _prepare(
         self, X: Any, y: Any, unasked: int | None = None, **options: Any

@@ -34,8 +34,10 @@ class FCBF(Baseline):
         Where fewer are kept than asked for, a warning says so.
     delta : float or "auto", default=0.0
         The least SU(f; y); "auto" takes that of the feature of rank N / log N.
-    discretize : {"three_states", "equal_frequency", "mdl", "nonzero"}, default="three_states"
-        How values become states: see :mod:`mmfs.discretize`.
+    discretize : {"three_states", "equal_frequency", "mdl", "nonzero", "as_is"}, \
+            default="three_states"
+        How values become states: see :mod:`mmfs.discretize`. With "as_is" columns may hold
+        categories.
     task : {"auto", "classification", "regression"}, default="auto"
         As in :class:`mmfs.MMFS`. A real target is cut into five states to be counted.
     keep_scores : bool or "auto", default="auto"

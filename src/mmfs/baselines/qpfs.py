@@ -56,8 +56,10 @@ class QPFS(Baseline):
         mean(Q) / (mean(Q) + mean(r)).
     nystrom : float or None, default=None
         Approximate Q from this fraction of its columns, chosen at random.
-    discretize : {"three_states", "equal_frequency", "mdl", "nonzero"}, default="three_states"
-        How values become states, for mutual information: see :mod:`mmfs.discretize`.
+    discretize : {"three_states", "equal_frequency", "mdl", "nonzero", "as_is"}, \
+            default="three_states"
+        How values become states, for mutual information: see :mod:`mmfs.discretize`. With "as_is"
+        columns may hold categories.
     task : {"auto", "classification", "regression"}, default="auto"
         As in :class:`mmfs.MMFS`. A real target is cut into five states to be counted.
     tol : float, default=1e-6
@@ -129,7 +131,7 @@ class QPFS(Baseline):
     def _fit(self, X: Any, y: Any) -> None:
         data, k = self._prepare(X, y, task=self.task)
         rng = check_random_state(self.random_state)
-        measure = self._information if self.similarity == "mi" else self._correlation
+        measure = self._information if self._counts else self._correlation
         similarity_with, relevance, varies = measure(data)
         # Copies are one feature, and a column with one state is as good as constant.
         distinct = data.usable & ~data.repeated(relevance, mirrors=True)
@@ -153,6 +155,10 @@ class QPFS(Baseline):
         if k is not None:
             indices = np.append(indices, np.flatnonzero(data.usable & ~distinct))[:k]
         self._keep(data, indices, weights)
+
+    @property
+    def _counts(self) -> bool:
+        return self.similarity == "mi"
 
     def _similarity(
         self, similarity_with: Measure, columns: Array, r: Array, rng: np.random.RandomState
@@ -234,7 +240,7 @@ class QPFS(Baseline):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = self.similarity == "correlation"
+        tags.target_tags.multi_output = not self._counts
         return tags
 
 

@@ -99,8 +99,10 @@ class MRMR(Baseline):
         the F statistic of the target and absolute correlations. F is not on the scale of a
         correlation: with "FCD" redundancy hardly counts where F is large, and "FCQ" takes copies
         of a column whose F is far ahead.
-    discretize : {"three_states", "equal_frequency", "mdl", "nonzero"}, default="three_states"
-        How values become states, for mutual information: see :mod:`mmfs.discretize`.
+    discretize : {"three_states", "equal_frequency", "mdl", "nonzero", "as_is"}, \
+            default="three_states"
+        How values become states, for mutual information: see :mod:`mmfs.discretize`. With "as_is"
+        columns may hold categories.
     task : {"auto", "classification", "regression"}, default="auto"
         As in :class:`mmfs.MMFS`. A real target is cut into five states to be counted.
     keep_scores : bool or "auto", default="auto"
@@ -142,7 +144,7 @@ class MRMR(Baseline):
 
     def _fit(self, X: Any, y: Any) -> None:
         data, k = self._prepare(X, y, unasked=UNASKED, task=self.task)
-        measures = self._information if self.criterion.startswith("MI") else self._correlation
+        measures = self._information if self._counts else self._correlation
         relevance, redundancy_with = measures(data)
         scores = np.full(len(relevance), np.nan)
         candidates = data.usable.copy()
@@ -161,6 +163,10 @@ class MRMR(Baseline):
                 break
             redundancy += redundancy_with(j)
         self._keep(data, np.array(taken), scores)
+
+    @property
+    def _counts(self) -> bool:
+        return self.criterion in ("MID", "MIQ")
 
     def _criterion(self, relevance: Array, redundancy: Array, n_taken: int) -> Array:
         if n_taken == 0:
@@ -183,5 +189,5 @@ class MRMR(Baseline):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = self.criterion in ("FCD", "FCQ")
+        tags.target_tags.multi_output = not self._counts
         return tags

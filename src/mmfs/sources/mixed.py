@@ -155,6 +155,12 @@ class Mixed:
         known = [None if level == MISSING else level for level in self.levels[place].tolist()]
         return np.array(known, dtype=object)[self.codes[:, place]]
 
+    def coded(self) -> Array:
+        """Numbers, and those of categories: for what compares states, whatever their order."""
+        out = np.empty(self.shape)
+        out[:, ~self.of_codes], out[:, self.of_codes] = self.numbers, self.codes
+        return out
+
     def dense(self) -> Array:
         """Numbers, then indicators."""
         X = self.source.fetch(np.arange(self.source.shape[1]))
