@@ -179,7 +179,7 @@ def _sentence(row: dict, twin: Any, tau: float, b: float) -> str:
 
 def similarities(record: FittedRecord, X: Any, J: Array) -> Array:
     """Between columns J of the data of the fit, under its kernel: 1 for equal ones."""
-    known = _some_columns(record, X, J)
+    known = _some_columns(record, X, J, adjusted=False)  # those that must be in are features too
     fetched = known.similarity.fetch(np.arange(len(J)))
     size = np.sqrt(np.where(known.usable, known.own, 1.0))
     return known.similarity.gram(fetched, fetched) / np.outer(size, size)
