@@ -487,3 +487,48 @@ def test_noise_is_called_noise_at_the_top(folder):
     assert record["result"]["chance"] > 0.05 and record["result"]["noise"] is not None
     done("select", "planted.csv", "-t", "group", "-k", "5", "--report", "fine.html")
     assert "This may be noise" not in (folder / "fine.html").read_text()
+
+
+def test_tables_as_they_are(folder):
+    """Weights, covariates, events and groups of a table with holes and categories."""
+    rng = np.random.default_rng(0)
+    rows = ["id,age,kind,x,z,w,days,died,dx"]
+    for i in range(80):
+        x, z, sick = rng.standard_normal(), rng.standard_normal(), rng.random() < 0.5
+        age = "" if i % 9 == 0 else 40 + i % 30
+        label = "" if i < 3 else "sick" if x + sick > 0.5 else "well"
+        days, died = int(30 * np.exp(-x) + 1), int(rng.random() < 0.8)
+        rows.append(
+            f"p{i},{age},{'ab'[int(sick)]},{x:.4f},{z:.4f},{1 + i % 2},{days},{died},{label}"
+        )
+    (folder / "as-is.csv").write_text("\n".join(rows) + "\n")
+    (folder / "costs.csv").write_text("feature,cost\nage,1\nkind,5\nx,1\nz,1\n")
+    (folder / "groups.csv").write_text("feature,group\nx,pair\nz,pair\n")
+    (folder / "clinic.csv").write_text(
+        "who,center\n" + "".join(f"p{i},{'uvw'[i % 3]}\n" for i in reversed(range(80)))
+    )
+    columns = ["--exclude", "days", "--exclude", "died", "--exclude", "w"]
+    failed = run("select", "as-is.csv", "-t", "dx", "-k", "2", *columns)
+    assert failed.exit_code == 1 and "3 of 80 rows have no target" in failed.output
+    labelled = ["as-is.csv", "-t", "dx", "--drop-unlabelled", *columns]
+    record = json.loads(done("select", *labelled, "-k", "2", "--json").output)
+    assert [row["feature"] for row in record["selected"]] == ["x", "kind"]
+    assert record["selected"][1]["direction"] in ("higher in sick: b", "higher in well: a")
+    said = "; ".join(record["data"]["assumed"])
+    for words in ("columns of categories: kind", "3 rows without a target", "missing values"):
+        assert words in said
+    weighted = ["as-is.csv", "-t", "dx", "--drop-unlabelled", "--weights", "w"]
+    weighted += ["--exclude", "days", "--exclude", "died"]
+    output = done("select", *weighted, "-k", "2", "--covariates", "clinic.csv:center").output
+    assert "adjusted for center" in output and "count rows:" in output
+    output = done("select", *labelled, "-k", "1", "--feature-groups", "groups.csv").output
+    assert "pair" in output
+    output = done("select", *labelled, "--costs", "costs.csv", "--budget", "2.5").output
+    assert "kind" not in output.split("features selected")[0].split("Target")[0]
+    output = done("select", *labelled, "-k", "2", "--must-include", "z").output
+    assert "in" in output and "z" in output
+    times = ["as-is.csv", "-t", "days", "--event", "died", "--exclude", "dx", "--exclude", "w"]
+    output = done("select", *times, "-k", "1").output
+    assert "censored times" in output and "x" in output
+    wrong = run("select", "as-is.csv", "-t", "days", "--event", "kind", "-k", "1")
+    assert wrong.exit_code == 1 and "kind holds 'b', but events are 0 or 1" in wrong.output

@@ -256,8 +256,8 @@ class Asked:
             for values, name in zip(both, (self.event, self.target), strict=True):
                 if values.dtype.kind not in "biuf":
                     raise FileProblem(
-                        f"{name} holds {values[0]!r}, but events are 0 or 1, and times numbers; "
-                        "encode them so."
+                        f"{name} holds {str(values[0])!r}, but events are 0 or 1, and times "
+                        "numbers; encode them so."
                     )
             table = replace(table, y=np.column_stack(both).astype(np.float64))
             name = f"{table.target_name} and {_name_of(self.event)}"
