@@ -101,6 +101,20 @@ def test_all_columns_of_a_group_are_kept_or_dropped():
         MMFS(9, feature_groups=GROUPS).fit(X, y)
 
 
+def test_a_group_is_left_out_by_its_name_in_parts_of_the_rows_too():
+    X, y, _ = example()
+    frame = pd.DataFrame(X).add_prefix("g")
+    selector = MMFS(feature_groups={"pair": ["g3", "g4"]}, exclude=["pair"], must_include=["g1"])
+    for chooser in (
+        MMFSCV(n_features=[2, 3], cv=3, selector=selector),
+        StabilitySelector(selector, n_pairs=3, n_features_per_half=3, threshold=0.6),
+    ):
+        chosen = chooser.fit(frame, y).indices_
+        assert chosen[0] == 1 and not set(chosen) & {3, 4}
+    with pytest.raises(ValueError, match="calls a group 'g0', as a column that is not in it"):
+        MMFS(2, feature_groups={"g0": ["g3", "g4"]}).fit(frame, y)
+
+
 def test_equal_groups_are_copies():
     X, y, _ = example()
     X[:, 10:12] = X[:, [4, 3]] * [2.0, -1.0]
@@ -147,12 +161,13 @@ def test_chance_of_groups_is_the_f_test():
     likely = []
     for _ in range(300):
         X, y = rng.standard_normal((60, 12)), rng.integers(0, 3, 60)
-        groups = {g: list(range(4 * g, 4 * g + 4)) for g in range(3)}
+        groups = {f"no. {g}": list(range(4 * g, 4 * g + 4)) for g in range(3)}
         likely.append(MMFS(1, feature_groups=groups).fit(X, y).chance_)
     assert 0.02 < np.mean(np.array(likely) < 0.05) < 0.09
 
 
 BAD_GROUPS = [
+    ({0: [3, 4]}, "calls a group 0, as a column that is not in it; rename it"),
     ({"a": [1, 2], "b": [2, 3]}, "feature_groups has column 2 in 'a' and in 'b'"),
     ({"a": []}, "feature_groups has a group without columns, 'a'"),
     ({"a": [1, 99]}, "there is no column 99"),

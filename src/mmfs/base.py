@@ -13,10 +13,9 @@ from sklearn.utils import _safe_indexing, get_tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mmfs.columns import Columns
-from mmfs.features import shape_of
+from mmfs.features import data_columns, wishes_of
 from mmfs.frames import holds_words
 from mmfs.kernels.copies import fingerprint_vectors, repeated_among
-from mmfs.names import columns_asked
 from mmfs.per_row import PLAIN, PerRow, class_weights, effective_rows, read_per_row
 from mmfs.progress import progress_of
 from mmfs.relevance import relevance_of
@@ -176,9 +175,8 @@ class Selector(SelectorMixin, BaseEstimator):
         data = first_scan(X, y, task, center, self.n_jobs, per_row, class_weight)
         names = getattr(self, "feature_names_in_", None)
         if out is not None:
-            n_columns, of_data = shape_of(data.columns.source)
-            J = columns_asked(out, names, n_columns, "exclude")
-            data.columns.leave_out(J if of_data is None else np.flatnonzero(np.isin(of_data, J)))
+            wishes = wishes_of(how, names, data.columns.source)
+            data.columns.leave_out(data_columns(wishes.excluded, wishes.features))
         missing = getattr(how, "missing", "refuse")
         check_scanned(data.columns, self.n_features_in_, names, missing=missing)
         return data

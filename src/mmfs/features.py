@@ -7,7 +7,7 @@ same ones, or an indicator for every category of a column.
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -108,7 +108,9 @@ def _groups(groups: Any, names: Any, n_columns: int) -> dict[Any, Array]:
     }
     outside = {} if names is None else {str(name): j for j, name in enumerate(names)}
     for name, J in found.items():
-        if str(name) in outside and outside[str(name)] not in J:
+        numbered = names is None and isinstance(name, int) and 0 <= name < n_columns
+        place = name if numbered else outside.get(str(name))
+        if place is not None and place not in J:
             raise ValueError(
                 f"feature_groups calls a group {name!r}, as a column that is not in it; rename it."
             )
@@ -131,6 +133,24 @@ def shape_of(source: Any) -> tuple[int, Array | None]:
     if isinstance(source, SideBySide):
         return int(source.of_data.max()) + 1, source.of_data
     return source.shape[1], None
+
+
+class Wishes(NamedTuple):
+    """What is asked of single columns, or features."""
+
+    features: Features | None  # of several columns, if there are such
+    included: Array  # that must be in
+    excluded: Array  # that must not
+
+
+def wishes_of(how: Any, names: Any, source: Any) -> Wishes:
+    """Of a selector, or its settings, for data whose columns are called so."""
+    n_columns, of_data = shape_of(source)
+    groups, *asked = (
+        getattr(how, name, None) for name in ("feature_groups", "must_include", "exclude")
+    )
+    features = features_of(groups, names, n_columns, of_data)
+    return Wishes(features, *decided(asked[0], asked[1], names, n_columns, features))
 
 
 def decided(

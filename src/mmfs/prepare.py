@@ -10,11 +10,10 @@ from mmfs.errors import InputError, Parameter
 from mmfs.features import (
     costs_of,
     data_columns,
-    decided,
-    features_of,
     places_in,
     shape_of,
     values_of,
+    wishes_of,
 )
 from mmfs.hsic import HSIC, as_hsic
 from mmfs.kernels import Grouped, Precomputed, Similarity, WithCosts, similarity_of
@@ -132,9 +131,7 @@ def prepare(
     """
     kind, whole = kind_of_relevance(settings), as_source(X)
     n_columns, of_data = shape_of(whole)
-    features = features_of(settings.feature_groups, names, n_columns, of_data)
-    asked = settings.must_include, settings.exclude
-    included, excluded = decided(*asked, names, n_columns, features)
+    features, included, excluded = wishes_of(settings, names, whole)
     if features is not None:
         check_groups(settings, whole, of_data is not None)
     source, left = whole, None

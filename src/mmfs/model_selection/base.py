@@ -13,7 +13,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from mmfs.base import Data, Selector, WeightedSelector
-from mmfs.features import Features, costs_of, decided, features_of, names_with, shape_of
+from mmfs.features import Features, costs_of, features_of, names_with, wishes_of
 from mmfs.fit import Fit
 from mmfs.hsic import HSIC
 from mmfs.names import columns_asked
@@ -76,11 +76,7 @@ class Choice(NamedTuple):
 def choice_of(data: Data, selector: Any, owner: Any) -> Choice:
     """What a selector would choose from; `owner` knows the names of columns."""
     names = getattr(owner, "feature_names_in_", None)
-    groups = getattr(selector, "feature_groups", None)
-    asked = getattr(selector, "must_include", None), getattr(selector, "exclude", None)
-    n_columns, of_data = shape_of(data.columns.source)
-    features = features_of(groups, names, n_columns, of_data)
-    included, excluded = decided(*asked, names, n_columns, features)
+    features, included, excluded = wishes_of(selector, names, data.columns.source)
     if features is None and len(included) + len(excluded) == 0:
         return Choice(None, data.columns.n_usable, 0)
     usable = data.usable if features is None else np.bincount(features.of_data, data.usable) > 0

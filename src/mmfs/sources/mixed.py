@@ -142,11 +142,6 @@ class Mixed:
             if MISSING in known
         )
 
-    @property
-    def categorical(self) -> Array:
-        """Columns that hold categories."""
-        return np.flatnonzero(self.of_codes)
-
     def column(self, j: int) -> Array:
         """Numbers, or texts: None where there is none."""
         place = int(self.of_codes[:j].sum())
